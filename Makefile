@@ -1,0 +1,67 @@
+# The words to remember: make demo, make test, make lint, make bench, make sim. `make help` lists them all.
+# Everything that is created lands in .venv (packages) and .cache (tools' caches, Kafka's jars, compiled load generator).
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv/bin
+PYTEST := $(VENV)/python -m pytest
+WORKERS ?= 2
+ARGS ?=
+
+# The first interpreter that is new enough; one can be chosen with `make setup PYTHON=/path/to/python`.
+PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$candidate && break; done)
+INSTALL = $(if $(PYTHON),$(PYTHON) requirements/install.py,$(error Python 3.11 or newer is needed and none was \
+	found on the PATH; install one or name it: make setup PYTHON=/path/to/python))
+
+LOCK = $(VENV)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-annotate --no-header --group build pyproject.toml
+
+.PHONY: help setup setup-run demo test test-quick lint format tidy soak bench sim lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## create .venv with everything installed (needs the network once)
+	@$(INSTALL) dev
+
+setup-run:
+	@$(INSTALL) run
+
+demo: setup-run ## a node, an orders topic, a real client; ends by itself
+	@$(VENV)/python examples/orders_demo.py
+
+test: setup lint ## everything that a change must pass; needs Java 17 and Maven
+	@$(PYTEST) -n $(WORKERS) --dist loadfile $(ARGS)
+
+test-quick: setup ## the tests without sleepers, clients and JVMs: under a minute
+	@$(PYTEST) -q -n $(WORKERS) --dist loadfile -m "not slow and not java and not client and not soak" $(ARGS)
+
+lint: setup ## style, format, types and the rules of the house
+	@$(VENV)/ruff check --quiet .
+	@$(VENV)/ruff format --quiet --check .
+	@$(VENV)/mypy src
+	@$(PYTEST) -q tests/tidy
+
+format: setup ## let ruff rewrite what it can
+	@$(VENV)/ruff check --quiet --fix .
+	@$(VENV)/ruff format --quiet .
+
+soak: setup ## the full counts with fresh seeds; takes long
+	@PENSTOCK_SOAK=1 $(PYTEST) -n $(WORKERS) --dist loadfile -m "" $(ARGS)
+
+bench: setup ## Penstock beside Apache Kafka; results in bench/results
+	@$(VENV)/python -m bench.run $(ARGS)
+
+sim: setup ## the node in the simulated world
+	@$(VENV)/python -m penstock.sim.run $(ARGS)
+
+lock: setup ## choose the newest versions and write the lock files
+	@$(LOCK) --output-file requirements/run.lock
+	@$(LOCK) --extra dev --output-file requirements/dev.lock
+
+clean: ## remove what make created (the packages in .venv too)
+	@rm -rf .cache .venv build dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

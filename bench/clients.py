@@ -1,0 +1,82 @@
+"""confluent-kafka as people use it: one producer, one consumer, its own defaults.
+
+Run as a process of its own (`python -m bench.clients produce|consume ...`), so that its threads and memory do not
+mix with those of the bench. Prints one line of JSON.
+"""
+
+import json
+import subprocess
+import sys
+import time
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
+
+BATCH_MAX = 10_000
+IDLE_TIMEOUT_S = 20.0
+
+
+def run_client(mode: str, port: int, topic: str, partitions: int, records: int, value_bytes: int) -> dict[str, float]:
+    arguments = [mode, str(port), topic, str(partitions), str(records), str(value_bytes)]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.clients", *arguments], capture_output=True, text=True, timeout=300, check=False
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{mode} with confluent-kafka failed:\n{done.stdout}{done.stderr}")
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
+
+
+def produce(port: int, topic: str, partitions: int, records: int, value_bytes: int) -> float:
+    errors: list[str] = []
+
+    def on_delivery(error: KafkaError | None, _message: Message) -> None:
+        if error is not None:
+            errors.append(str(error))
+
+    producer = Producer({"bootstrap.servers": f"127.0.0.1:{port}", "queue.buffering.max.messages": 1_000_000})
+    value = bytes(value_bytes)
+    started = time.monotonic()
+    for number in range(records):
+        while True:
+            try:
+                producer.produce(topic, value, partition=number % partitions, on_delivery=on_delivery)
+                break
+            except BufferError:
+                producer.poll(0.01)
+        if number % BATCH_MAX == 0:
+            producer.poll(0)
+    left = producer.flush(IDLE_TIMEOUT_S)
+    taken_s = time.monotonic() - started
+    if left or errors:
+        raise RuntimeError(f"{left} records left, errors: {errors[:3]}")
+    return taken_s
+
+
+def consume(port: int, topic: str, partitions: int, records: int, value_bytes: int) -> float:
+    settings = {"bootstrap.servers": f"127.0.0.1:{port}", "group.id": "bench", "enable.auto.commit": False}
+    consumer = Consumer(settings)
+    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(partitions)])
+    started = time.monotonic()
+    seen = seen_bytes = 0
+    while seen < records:
+        messages = consumer.consume(BATCH_MAX, timeout=IDLE_TIMEOUT_S)
+        if not messages:
+            raise RuntimeError(f"nothing came after {seen} of {records} records")
+        seen += len(messages)
+        seen_bytes += sum(len(message.value() or b"") for message in messages)
+    taken_s = time.monotonic() - started
+    consumer.close()
+    if seen_bytes != records * value_bytes:
+        raise RuntimeError(f"{seen_bytes} bytes came, {records * value_bytes} were sent")
+    return taken_s
+
+
+def main() -> None:
+    mode, port, topic, partitions, records, value_bytes = sys.argv[1:]
+    work = {"produce": produce, "consume": consume}[mode]
+    taken_s = work(int(port), topic, int(partitions), int(records), int(value_bytes))
+    print(json.dumps({"seconds": taken_s, "records_per_s": int(records) / taken_s}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,474 @@
+/* A load generator that costs next to nothing, so that the broker is what gets measured.
+ *
+ * It speaks Kafka's protocol from prebuilt requests: N connections, each keeping D requests in flight, one thread,
+ * epoll. Every reply is checked for its error code and its order; one error fails the run. Figures are printed as one
+ * line of JSON: the time until the end of warm-up is not counted.
+ *
+ *   loadgen produce --port P --topic T [--partitions N] [--connections C] [--depth D] [--records R] [--value-bytes S]
+ *   loadgen fetch   --port P --topic T --end-offset E [--fetch-bytes B] ... (the topic was filled with equal batches)
+ *   both: [--acks A] [--warmup-s W] [--seconds T] [--volume-mb-max V] [--rotate]
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    DEPTH_MAX = 64,
+    CONNECTIONS_MAX = 1024,
+    HEAD_BYTES_MAX = 512,       /* as much of a reply as is looked at */
+    READ_BYTES_MAX = 256 * 1024,
+    LATENCIES_MAX = 64 * 1000 * 1000,
+    API_PRODUCE = 0,
+    API_FETCH = 1,
+    PRODUCE_VERSION = 8,
+    FETCH_VERSION = 11,
+    BATCH_HEADER_BYTES = 61,
+    REPLY_TIMEOUT_MS = 10 * 1000
+};
+
+static const char CLIENT_ID[] = "loadgen";
+
+/* ---- options ---------------------------------------------------------------------------------------------------- */
+
+struct options {
+    bool fetch;
+    bool rotate;                /* spread a connection's requests over all partitions */
+    int port, partitions, connections, depth, records, value_bytes, acks, fetch_bytes;
+    double warmup_s, seconds, volume_mb_max;
+    int64_t end_offset;
+    const char *topic;
+};
+
+static struct options options = {
+    .partitions = 1, .connections = 1, .depth = 1, .records = 1, .value_bytes = 100, .acks = 1,
+    .fetch_bytes = 1024 * 1024, .warmup_s = 1, .seconds = 5, .volume_mb_max = 1e9,
+};
+
+static void fail(const char *what) {
+    fprintf(stderr, "loadgen: %s%s%s\n", what, errno ? ": " : "", errno ? strerror(errno) : "");
+    exit(2);
+}
+
+static void parse_options(int argc, char **argv) {
+    if (argc < 2 || (strcmp(argv[1], "produce") && strcmp(argv[1], "fetch"))) fail("first argument: produce or fetch");
+    options.fetch = !strcmp(argv[1], "fetch");
+    for (int i = 2; i < argc; i++) {
+        const char *name = argv[i];
+        if (!strcmp(name, "--rotate")) { options.rotate = true; continue; }
+        if (++i == argc) fail("an option lacks its value");
+        const char *value = argv[i];
+        if (!strcmp(name, "--port")) options.port = atoi(value);
+        else if (!strcmp(name, "--topic")) options.topic = value;
+        else if (!strcmp(name, "--partitions")) options.partitions = atoi(value);
+        else if (!strcmp(name, "--connections")) options.connections = atoi(value);
+        else if (!strcmp(name, "--depth")) options.depth = atoi(value);
+        else if (!strcmp(name, "--records")) options.records = atoi(value);
+        else if (!strcmp(name, "--value-bytes")) options.value_bytes = atoi(value);
+        else if (!strcmp(name, "--acks")) options.acks = atoi(value);
+        else if (!strcmp(name, "--fetch-bytes")) options.fetch_bytes = atoi(value);
+        else if (!strcmp(name, "--end-offset")) options.end_offset = atoll(value);
+        else if (!strcmp(name, "--warmup-s")) options.warmup_s = atof(value);
+        else if (!strcmp(name, "--seconds")) options.seconds = atof(value);
+        else if (!strcmp(name, "--volume-mb-max")) options.volume_mb_max = atof(value);
+        else fail(name);
+    }
+    if (!options.port || !options.topic) fail("--port and --topic are needed");
+    if (strlen(options.topic) > 249) fail("the topic's name is too long");
+    if (options.depth < 1 || options.depth > DEPTH_MAX) fail("--depth out of range");
+    if (options.connections < 1 || options.connections > CONNECTIONS_MAX) fail("--connections out of range");
+    if (options.partitions < 1 || options.records < 1) fail("--partitions and --records are at least 1");
+    if (options.acks != 1 && options.acks != -1) fail("--acks must be 1 or -1: without replies there is no load to pace");
+}
+
+/* ---- big-endian writing ------------------------------------------------------------------------------------------- */
+
+struct buffer {
+    uint8_t *data;
+    size_t size, capacity;
+};
+
+static void put_bytes(struct buffer *b, const void *bytes, size_t count) {
+    if (b->size + count > b->capacity) {
+        b->capacity = (b->size + count) * 2;
+        b->data = realloc(b->data, b->capacity);
+        if (!b->data) fail("out of memory");
+    }
+    memcpy(b->data + b->size, bytes, count);
+    b->size += count;
+}
+
+static void put_int(struct buffer *b, uint64_t value, int width) {
+    uint8_t bytes[8];
+    for (int i = 0; i < width; i++) bytes[i] = value >> (8 * (width - 1 - i));
+    put_bytes(b, bytes, width);
+}
+
+static void patch_int(uint8_t *at, uint64_t value, int width) {
+    for (int i = 0; i < width; i++) at[i] = value >> (8 * (width - 1 - i));
+}
+
+static int64_t get_int(const uint8_t *at, int width) {
+    uint64_t value = 0;
+    for (int i = 0; i < width; i++) value = value << 8 | at[i];
+    int unused = 64 - 8 * width;
+    return (int64_t)(value << unused) >> unused;
+}
+
+static void put_string(struct buffer *b, const char *text) {
+    put_int(b, strlen(text), 2);
+    put_bytes(b, text, strlen(text));
+}
+
+static void put_varint(struct buffer *b, int32_t value) {
+    uint32_t zigzag = ((uint32_t)value << 1) ^ (uint32_t)(value >> 31);
+    while (zigzag >= 0x80) {
+        put_int(b, (zigzag & 0x7f) | 0x80, 1);
+        zigzag >>= 7;
+    }
+    put_int(b, zigzag, 1);
+}
+
+/* ---- one record batch, the same in every request ------------------------------------------------------------------ */
+
+static uint32_t crc32c(const uint8_t *bytes, size_t count) {
+    uint32_t crc = 0xffffffff;
+    for (size_t i = 0; i < count; i++) {
+        crc ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+    }
+    return ~crc;
+}
+
+static int64_t wall_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+static struct buffer build_batch(void) {
+    struct buffer records = {0}, batch = {0};
+    uint8_t *value = malloc(options.value_bytes);
+    uint32_t noise = 12345;
+    for (int i = 0; i < options.value_bytes; i++) value[i] = (noise = noise * 1664525 + 1013904223) >> 24;
+    for (int i = 0; i < options.records; i++) {
+        struct buffer record = {0};
+        put_int(&record, 0, 1);                     /* attributes */
+        put_varint(&record, 0);                     /* timestamp delta */
+        put_varint(&record, i);                     /* offset delta */
+        put_varint(&record, -1);                    /* no key */
+        put_varint(&record, options.value_bytes);
+        put_bytes(&record, value, options.value_bytes);
+        put_varint(&record, 0);                     /* no headers */
+        put_varint(&records, record.size);
+        put_bytes(&records, record.data, record.size);
+        free(record.data);
+    }
+    put_int(&batch, 0, 8);                          /* base offset, assigned by the broker */
+    put_int(&batch, BATCH_HEADER_BYTES - 12 + records.size, 4);
+    put_int(&batch, -1, 4);                         /* leader epoch, assigned by the broker */
+    put_int(&batch, 2, 1);                          /* magic */
+    put_int(&batch, 0, 4);                          /* checksum, below */
+    put_int(&batch, 0, 2);                          /* attributes: no compression, create time */
+    put_int(&batch, options.records - 1, 4);
+    put_int(&batch, wall_ms(), 8);
+    put_int(&batch, get_int(batch.data + 27, 8), 8);
+    put_int(&batch, -1, 8);                         /* producer id, epoch, sequence: not idempotent */
+    put_int(&batch, -1, 2);
+    put_int(&batch, -1, 4);
+    put_int(&batch, options.records, 4);
+    put_bytes(&batch, records.data, records.size);
+    patch_int(batch.data + 17, crc32c(batch.data + 21, batch.size - 21), 4);
+    free(value);
+    free(records.data);
+    return batch;
+}
+
+/* ---- requests: built once per slot, patched per send --------------------------------------------------------------- */
+
+struct layout {
+    size_t correlation, partition, offset;          /* where the fields that change are */
+};
+
+static struct layout layout;
+static size_t batch_bytes;
+static int64_t fetch_advance, offset_limit;         /* offsets per full reply; where reading starts over */
+
+static struct buffer start_request(int api, int version) {
+    struct buffer b = {0};
+    put_int(&b, 0, 4);
+    put_int(&b, api, 2);
+    put_int(&b, version, 2);
+    layout.correlation = b.size;
+    put_int(&b, 0, 4);
+    put_string(&b, CLIENT_ID);
+    return b;
+}
+
+static void end_request(struct buffer *b) {
+    patch_int(b->data, b->size - 4, 4);
+}
+
+static struct buffer build_produce(const struct buffer *batch) {
+    struct buffer b = start_request(API_PRODUCE, PRODUCE_VERSION);
+    put_int(&b, -1, 2);                             /* no transactional id */
+    put_int(&b, options.acks, 2);
+    put_int(&b, 30000, 4);                          /* timeout */
+    put_int(&b, 1, 4);
+    put_string(&b, options.topic);
+    put_int(&b, 1, 4);
+    layout.partition = b.size;
+    put_int(&b, 0, 4);
+    put_int(&b, batch->size, 4);
+    put_bytes(&b, batch->data, batch->size);
+    end_request(&b);
+    return b;
+}
+
+static struct buffer build_fetch(void) {
+    struct buffer b = start_request(API_FETCH, FETCH_VERSION);
+    put_int(&b, -1, 4);                             /* a consumer, not a replica */
+    put_int(&b, 500, 4);                            /* max wait */
+    put_int(&b, 1, 4);                              /* min bytes */
+    put_int(&b, options.fetch_bytes, 4);
+    put_int(&b, 0, 1);                              /* read uncommitted */
+    put_int(&b, 0, 4);                              /* no session */
+    put_int(&b, -1, 4);
+    put_int(&b, 1, 4);
+    put_string(&b, options.topic);
+    put_int(&b, 1, 4);
+    layout.partition = b.size;
+    put_int(&b, 0, 4);
+    put_int(&b, -1, 4);                             /* leader epoch unknown */
+    layout.offset = b.size;
+    put_int(&b, 0, 8);
+    put_int(&b, -1, 8);                             /* log start: replicas only */
+    put_int(&b, options.fetch_bytes, 4);
+    put_int(&b, 0, 4);                              /* nothing forgotten */
+    put_string(&b, "");
+    end_request(&b);
+    return b;
+}
+
+/* ---- connections --------------------------------------------------------------------------------------------------- */
+
+struct connection {
+    int fd;
+    uint32_t sent, answered;                        /* requests handed to the kernel in full, replies complete */
+    size_t sent_of_current;                         /* bytes of the request after `sent` */
+    int64_t fetch_offset;
+    int partition;
+    struct buffer slots[DEPTH_MAX];
+    int64_t started_ns[DEPTH_MAX];
+    uint8_t head[HEAD_BYTES_MAX];
+    size_t head_size, frame_size, frame_seen;       /* the reply being read; frame_size 0 until known */
+    uint32_t prepared;                              /* requests whose slot is patched */
+};
+
+static struct connection connections[CONNECTIONS_MAX];
+static uint32_t *latencies;                         /* in tenths of a microsecond */
+static size_t latency_count;
+static uint64_t requests, payload_bytes, all_bytes;
+static bool measuring;
+
+static int64_t monotonic_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static void prepare(struct connection *c, int64_t now_ns) {
+    int slot = c->prepared % options.depth;
+    uint8_t *request = c->slots[slot].data;
+    patch_int(request + layout.correlation, c->prepared, 4);
+    patch_int(request + layout.partition, c->partition, 4);
+    if (options.rotate) c->partition = (c->partition + options.connections) % options.partitions;
+    if (options.fetch) {
+        patch_int(request + layout.offset, c->fetch_offset, 8);
+        c->fetch_offset += fetch_advance;
+        if (c->fetch_offset > offset_limit) c->fetch_offset = 0;
+    }
+    c->started_ns[slot] = now_ns;
+    c->prepared++;
+}
+
+static void send_requests(struct connection *c) {
+    int64_t now_ns = monotonic_ns();
+    while (c->prepared - c->answered < (uint32_t)options.depth) prepare(c, now_ns);
+    while (c->sent != c->prepared) {
+        struct iovec parts[DEPTH_MAX];
+        int count = 0;
+        for (uint32_t id = c->sent; id != c->prepared; id++) {
+            struct buffer *slot = &c->slots[id % options.depth];
+            size_t skip = id == c->sent ? c->sent_of_current : 0;
+            parts[count++] = (struct iovec){slot->data + skip, slot->size - skip};
+        }
+        ssize_t written = writev(c->fd, parts, count);
+        if (written < 0) {
+            if (errno == EAGAIN) return;
+            fail("write");
+        }
+        c->sent_of_current += written;
+        size_t request_bytes = c->slots[0].size;
+        c->sent += c->sent_of_current / request_bytes;
+        c->sent_of_current %= request_bytes;
+    }
+}
+
+static void error_reply(int64_t code, const char *where) {
+    printf("{\"errors\": 1, \"error_code\": %lld, \"where\": \"%s\"}\n", (long long)code, where);
+    exit(1);
+}
+
+static size_t check_produce(const uint8_t *reply) {
+    const uint8_t *at = reply + 4 + 4;
+    at += 2 + get_int(at, 2) + 4 + 4;
+    if (get_int(at, 2)) error_reply(get_int(at, 2), "partition");
+    return batch_bytes;
+}
+
+static size_t check_fetch(const uint8_t *reply) {
+    if (get_int(reply + 8, 2)) error_reply(get_int(reply + 8, 2), "fetch");
+    const uint8_t *at = reply + 4 + 4 + 2 + 4 + 4;
+    at += 2 + get_int(at, 2) + 4 + 4;
+    if (get_int(at, 2)) error_reply(get_int(at, 2), "partition");
+    at += 2 + 8 + 8 + 8;
+    int64_t aborted = get_int(at, 4);
+    at += 4 + (aborted > 0 ? aborted * 16 : 0) + 4;
+    int64_t whole_batches = get_int(at, 4) / (int64_t)batch_bytes;
+    if (whole_batches * options.records < fetch_advance) error_reply(-1, "a short reply");
+    return fetch_advance / options.records * batch_bytes;
+}
+
+static void finish_reply(struct connection *c, int64_t now_ns) {
+    if (get_int(c->head, 4) != c->answered) error_reply(-1, "correlation");
+    size_t bytes = options.fetch ? check_fetch(c->head) : check_produce(c->head);
+    all_bytes += bytes;
+    if (measuring) {
+        int64_t taken = (now_ns - c->started_ns[c->answered % options.depth]) / 100;
+        if (latency_count < LATENCIES_MAX) latencies[latency_count++] = taken > UINT32_MAX ? UINT32_MAX : taken;
+        requests++;
+        payload_bytes += bytes;
+    }
+    c->answered++;
+}
+
+static void consume_bytes(struct connection *c, const uint8_t *bytes, size_t count, int64_t now_ns) {
+    while (count) {
+        size_t want = c->frame_size ? c->frame_size - c->frame_seen : 4 - c->head_size;
+        size_t take = want < count ? want : count;
+        size_t room = HEAD_BYTES_MAX - c->head_size;
+        memcpy(c->head + c->head_size, bytes, take < room ? take : room);
+        c->head_size += take < room ? take : room;
+        bytes += take;
+        count -= take;
+        if (!c->frame_size) {
+            if (c->head_size < 4) continue;
+            c->frame_size = get_int(c->head, 4);
+            c->frame_seen = c->head_size = 0;
+            continue;
+        }
+        c->frame_seen += take;
+        if (c->frame_seen == c->frame_size) {
+            finish_reply(c, now_ns);
+            c->frame_size = c->head_size = 0;
+        }
+    }
+}
+
+static void read_replies(struct connection *c) {
+    static uint8_t bytes[READ_BYTES_MAX];
+    for (;;) {
+        ssize_t count = recv(c->fd, bytes, sizeof bytes, 0);
+        if (count < 0 && errno == EAGAIN) return;
+        if (count < 0) fail("read");
+        if (count == 0) { errno = 0; fail("the broker closed a connection"); }
+        consume_bytes(c, bytes, count, monotonic_ns());
+        if ((size_t)count < sizeof bytes) return;
+    }
+}
+
+static void open_connection(struct connection *c, int number, int epoll, const struct buffer *request) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(options.port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    c->fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof address)) fail("connect");
+    int on = 1;
+    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    fcntl(c->fd, F_SETFL, O_NONBLOCK);
+    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = c};
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event)) fail("epoll");
+    c->partition = number % options.partitions;
+    for (int i = 0; i < options.depth; i++) put_bytes(&c->slots[i], request->data, request->size);
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------------------ */
+
+static void run_until(int epoll, int64_t deadline_ns, uint64_t volume_max) {
+    struct epoll_event events[64];
+    while (monotonic_ns() < deadline_ns && all_bytes < volume_max) {
+        int count = epoll_wait(epoll, events, 64, REPLY_TIMEOUT_MS);
+        if (count < 0 && errno != EINTR) fail("epoll");
+        if (count == 0) { errno = 0; fail("no reply for ten seconds"); }
+        for (int i = 0; i < count; i++) {
+            struct connection *c = events[i].data.ptr;
+            if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read_replies(c);
+            send_requests(c);
+        }
+    }
+}
+
+static int compare(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static double quantile_ms(double q) {
+    if (!latency_count) return 0;
+    size_t index = q * latency_count;
+    return latencies[index < latency_count ? index : latency_count - 1] / 10000.0;
+}
+
+static void print_figures(double seconds) {
+    qsort(latencies, latency_count, sizeof *latencies, compare);
+    double records = options.fetch ? (double)requests * fetch_advance : (double)requests * options.records;
+    printf("{\"errors\": 0, \"seconds\": %.3f, \"requests\": %llu, \"requests_per_s\": %.0f, \"mb_per_s\": %.1f, "
+           "\"records_per_s\": %.0f, \"batch_bytes\": %zu, \"volume_mb\": %.0f, "
+           "\"p50_ms\": %.4f, \"p99_ms\": %.4f, \"p999_ms\": %.4f, \"max_ms\": %.4f}\n",
+           seconds, (unsigned long long)requests, requests / seconds, payload_bytes / seconds / 1e6,
+           records / seconds, batch_bytes, all_bytes / 1e6,
+           quantile_ms(0.5), quantile_ms(0.99), quantile_ms(0.999), quantile_ms(1));
+}
+
+int main(int argc, char **argv) {
+    parse_options(argc, argv);
+    struct buffer batch = build_batch();
+    batch_bytes = batch.size;
+    fetch_advance = options.fetch_bytes / batch_bytes * options.records;
+    offset_limit = options.end_offset - fetch_advance;
+    if (options.fetch && (fetch_advance < 1 || offset_limit < 0)) fail("the topic holds less than one full reply");
+    struct buffer request = options.fetch ? build_fetch() : build_produce(&batch);
+    latencies = malloc(sizeof *latencies * LATENCIES_MAX);
+    int epoll = epoll_create1(0);
+    if (epoll < 0 || !latencies) fail("setup");
+    for (int i = 0; i < options.connections; i++) open_connection(&connections[i], i, epoll, &request);
+
+    uint64_t volume_max = options.volume_mb_max * 1e6;
+    run_until(epoll, monotonic_ns() + options.warmup_s * 1e9, volume_max / 2);
+    measuring = true;
+    int64_t started_ns = monotonic_ns();
+    run_until(epoll, started_ns + options.seconds * 1e9, volume_max);
+    print_figures((monotonic_ns() - started_ns) / 1e9);
+    return 0;
+}

@@ -1,0 +1,1 @@
+"""What a person types: `main` finds the command, every other module is one of them or draws its output."""

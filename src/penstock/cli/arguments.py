@@ -1,0 +1,49 @@
+"""How people write settings, headers, times and places in arguments, and what to say when they are written wrongly."""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+import typer
+
+_AGO = re.compile(r"([0-9]+)(s|m|h|d)")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def assignments(texts: Iterable[str], option: str) -> dict[str, str]:
+    """`key=value` texts as a mapping."""
+    found = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise typer.BadParameter(f"{text!r} is not KEY=VALUE", param_hint=option)
+        found[key] = value
+    return found
+
+
+def timestamp_ms(text: str, now: datetime) -> int | None:
+    """A moment in milliseconds: ISO 8601 (local time unless it says otherwise), `@` and milliseconds, or `15m` for a
+    quarter of an hour ago. None if it is none of these."""
+    if text.startswith("@") and text[1:].isdigit():
+        return int(text[1:])
+    if match := _AGO.fullmatch(text):
+        return _ms(now - timedelta(**{_UNITS[match[2]]: int(match[1])}))
+    try:
+        return _ms(datetime.fromisoformat(text))
+    except ValueError:
+        return None
+
+
+def time_text(ms: int) -> str:
+    """A timestamp as a person reads it, in local time; records without one show nothing."""
+    if ms < 0:
+        return ""
+    try:
+        return datetime.fromtimestamp(ms / 1000).astimezone().isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):
+        # A producer may write any 64-bit number; those beyond the calendar stay numbers.
+        return f"@{ms}"
+
+
+def _ms(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,73 @@
+"""`penstock cluster`: who is in the cluster and what it speaks."""
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.output import Output, bytes_text, print_facts, print_json, print_rows, print_table
+from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
+from penstock.client.admin import Admin
+from penstock.core.wire.api_table import APIS
+from penstock.core.wire.registry import api_name
+
+app = typer.Typer(help="Look at the cluster.", no_args_is_help=True)
+
+BROKER_COLUMNS = ("broker", "address", "rack", "controller", "data", "partitions", "size")
+
+
+@app.command()
+def info(
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, output: OutputOption = Output.TABLE, timeout: Timeout = TIMEOUT_SECONDS
+) -> None:
+    """Show the brokers, their data and the cluster's features."""
+    with connect(bootstrap, timeout) as client:
+        admin = Admin(client)
+        cluster, features = admin.cluster(), admin.features()
+        topics, folders = client.topics(), admin.log_dirs()
+    facts = {
+        "cluster_id": cluster.cluster_id,
+        "controller": cluster.controller,
+        "topics": len(topics),
+        "partitions": sum(len(topic.partitions) for topic in topics),
+    }
+    rows = []
+    for broker in cluster.brokers:
+        own = [folder for folder in folders if folder.broker == broker.node_id]
+        rows.append(
+            (
+                broker.node_id,
+                broker.address,
+                broker.rack,
+                broker.node_id == cluster.controller,
+                [folder.path for folder in own],
+                sum(len(folder.sizes) for folder in own),
+                sum(sum(folder.sizes.values()) for folder in own),
+            )
+        )
+    if output is Output.JSON:
+        print_json(
+            facts | {"features": features, "brokers": [dict(zip(BROKER_COLUMNS, row, strict=True)) for row in rows]}
+        )
+        return
+    print_facts(output, facts | {"features": ", ".join(f"{name}={level}" for name, level in sorted(features.items()))})
+    print()
+    readable = [(*row[:3], "yes" if row[3] else None, ", ".join(row[4]), row[5], bytes_text(row[6])) for row in rows]
+    print_table(BROKER_COLUMNS, readable)
+
+
+@app.command("api-versions")
+def api_versions(
+    broker: Annotated[int | None, typer.Option(help="The broker to ask; any if left out.")] = None,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    output: OutputOption = Output.TABLE,
+    timeout: Timeout = TIMEOUT_SECONDS,
+) -> None:
+    """Show which version of each API a broker speaks, beside the ones this client knows."""
+    with connect(bootstrap, timeout) as client:
+        offered = Admin(client).api_versions(broker)
+    rows = []
+    for key, versions in sorted(offered.items()):
+        ours = APIS.get(key)
+        known = (ours.version_min, ours.version_max) if ours else (None, None)
+        rows.append((key, api_name(key), versions.start, versions.stop - 1, *known))
+    print_rows(output, ("key", "api", "oldest", "newest", "our oldest", "our newest"), rows)

@@ -1,0 +1,79 @@
+"""The folder of a local cluster: where each node keeps its things, and who is at work in it.
+
+DIR/pid                          the `penstock up` that holds the folder
+DIR/node-1/                      the node's data
+DIR/node-1/pid                   its process, held by the node itself however it was started
+DIR/node-1/server.properties     its settings
+"""
+
+import os
+import re
+
+from penstock.cli.pidfile import PidFile
+from penstock.cli.talk import Refused
+
+_NODE = re.compile(r"node-([1-9][0-9]*)")
+_OWN_FILES = frozenset({"pid"})
+
+
+class NodeFolder:
+    """What belongs to one node of a local cluster."""
+
+    def __init__(self, path: str, number: int) -> None:
+        self.path = path
+        self.number = number
+        self.settings_path = os.path.join(path, "server.properties")
+        self.pid_file = PidFile(os.path.join(path, "pid"))
+
+
+class ClusterFolder:
+    """A local cluster's folder, whether it exists yet or not."""
+
+    def __init__(self, path: str) -> None:
+        self.shown = path
+        self.path = os.path.abspath(path)
+        self.pid_file = PidFile(os.path.join(self.path, "pid"))
+
+    def node(self, number: int) -> NodeFolder:
+        return NodeFolder(os.path.join(self.path, f"node-{number}"), number)
+
+    def nodes(self) -> list[NodeFolder]:
+        """The nodes that have been started here before, in order."""
+        numbers = sorted(int(match[1]) for name in self._names() if (match := _NODE.fullmatch(name)))
+        return [self.node(number) for number in numbers]
+
+    def create(self) -> None:
+        """Make the folder, unless somebody else's things are in it."""
+        if os.path.isdir(self.path):
+            self.refuse_strangers()
+        try:
+            os.makedirs(self.path, exist_ok=True)
+        except OSError as failure:
+            raise Refused(
+                f"cannot make the folder {self.shown}: {failure.strerror}", "choose another one with --data-dir"
+            ) from None
+
+    def refuse_strangers(self) -> None:
+        """A folder that holds anything but a cluster is never written to, nor deleted."""
+        strangers = [name for name in self._names() if name not in _OWN_FILES and not _NODE.fullmatch(name)]
+        if strangers:
+            raise Refused(
+                f"{self.shown} holds other things than a cluster ({strangers[0]})",
+                "choose an empty or a new folder with --data-dir",
+            )
+
+    def require(self) -> list[NodeFolder]:
+        """The nodes of a folder that must hold a cluster."""
+        nodes = self.nodes()
+        if not nodes:
+            hint = "name its folder with --data-dir, or start one: penstock up"
+            raise Refused(f"there is no cluster in {self.shown}", hint)
+        return nodes
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(os.listdir(self.path))
+        except FileNotFoundError:
+            return []
+        except NotADirectoryError:
+            raise Refused(f"{self.shown} is not a folder", "choose another one with --data-dir") from None

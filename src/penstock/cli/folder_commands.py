@@ -1,0 +1,109 @@
+"""`penstock down`, `status` and `reset`: what can be done to a cluster's folder from another terminal."""
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable
+
+from penstock.cli.folder import ClusterFolder, NodeFolder
+from penstock.cli.node_settings import HOST, ports_of
+from penstock.cli.talk import Refused, complain, say
+from penstock.cli.up import STOP_SECONDS_MAX
+
+POLL_SECONDS = 0.02
+# `up` itself waits for its nodes before it gives up; whoever waits for `up` waits a little longer.
+DOWN_SECONDS_MAX = STOP_SECONDS_MAX + 5.0
+ANSWER_SECONDS_MAX = 1.0
+
+
+def down(data_dir: str) -> int:
+    """Stop what runs in a folder: the `up` that holds it, and nodes that were started by themselves."""
+    folder = ClusterFolder(data_dir)
+    nodes = folder.require()
+    stopped = _stop(folder.pid_file.holder)
+    for node in nodes:
+        stopped |= _stop(node.pid_file.holder)
+    say("stopped" if stopped else f"nothing runs in {folder.shown}")
+    return 0
+
+
+def status(data_dir: str, output: str) -> int:
+    """Say what runs in a folder; the exit code is 0 only if every node answers."""
+    from penstock.cli.output import Output, print_rows
+
+    folder = ClusterFolder(data_dir)
+    nodes = folder.require()
+    rows = [_status_of(node) for node in nodes]
+    print_rows(Output(output), ("node", "state", "pid", "address", "data"), rows)
+    serving = sum(row[1] == "serving" for row in rows)
+    if serving == len(rows):
+        return 0
+    return complain(
+        f"{serving} of {len(rows)} node{'' if len(rows) == 1 else 's'} serving",
+        f"start the cluster with `penstock up --data-dir {folder.shown}`",
+    )
+
+
+def reset(data_dir: str, yes: bool) -> int:
+    """Delete the data of a cluster that is stopped."""
+    folder = ClusterFolder(data_dir)
+    nodes = folder.require()
+    folder.refuse_strangers()
+    pids = [pid for file in (folder.pid_file, *(node.pid_file for node in nodes)) if (pid := file.holder())]
+    if pids:
+        raise Refused(
+            f"{folder.shown} is in use (process {pids[0]})", f"stop it first: penstock down --data-dir {folder.shown}"
+        )
+    if not yes:
+        raise Refused(f"this deletes everything in {folder.shown}", "say that you mean it with --yes")
+    for node in nodes:
+        shutil.rmtree(node.path)
+    shutil.rmtree(folder.path)
+    say(f"deleted {folder.shown}")
+    return 0
+
+
+def _stop(holder: Callable[[], int | None]) -> bool:
+    """Ask the process that holds a pid file to stop and wait until it has; False if there was none."""
+    pid = holder()
+    if pid is None:
+        return False
+    try:
+        os.kill(pid, signal.SIGTERM)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        raise Refused(f"process {pid} belongs to somebody else", "stop it as that user") from None
+    deadline = time.monotonic() + DOWN_SECONDS_MAX
+    while holder() == pid:
+        if time.monotonic() > deadline:
+            raise Refused(f"process {pid} does not stop", f"look at what it says, or end it with: kill -9 {pid}")
+        time.sleep(POLL_SECONDS)
+    return True
+
+
+def _status_of(node: NodeFolder) -> tuple[int, str, int | None, str | None, str]:
+    pid = node.pid_file.holder()
+    try:
+        with open(node.settings_path, encoding="utf-8") as file:
+            ports = ports_of(file.read())
+    except FileNotFoundError:
+        ports = None
+    address = f"{HOST}:{ports[0]}" if ports else None
+    state = "stopped"
+    if pid is not None:
+        state = "serving" if address and _answers(address) else "starting"
+    return node.number, state, pid, address, node.path
+
+
+def _answers(address: str) -> bool:
+    from penstock.client.blocking import Client
+    from penstock.client.errors import ClientError
+
+    try:
+        with Client(address, client_id="penstock-status", timeout=ANSWER_SECONDS_MAX) as client:
+            client.refresh(())
+    except ClientError:
+        return False
+    return True

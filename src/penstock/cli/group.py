@@ -1,0 +1,179 @@
+"""`penstock group`: who is in a group, how far it is, and moving it."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli import completion
+from penstock.cli.arguments import timestamp_ms
+from penstock.cli.output import Output, print_facts, print_json, print_rows, print_table
+from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
+from penstock.cli.talk import Refused, say
+from penstock.client.blocking import Client
+from penstock.client.groups import Groups
+from penstock.client.metadata import TopicPartition
+from penstock.client.offsets import NO_OFFSET, edges, list_offsets
+
+app = typer.Typer(help="Look at groups, move them, delete them.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="The group.", autocompletion=completion.groups)]
+OFFSET_COLUMNS = ("topic", "partition", "committed", "end offset", "lag", "member", "client", "host")
+
+
+@app.command("list")
+def list_(
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, output: OutputOption = Output.TABLE, timeout: Timeout = TIMEOUT_SECONDS
+) -> None:
+    """List the groups."""
+    with connect(bootstrap, timeout) as client:
+        found = Groups(client).list()
+    rows = [(group.group_id, group.group_state, group.group_type, group.protocol_type) for group in found]
+    print_rows(output, ("group", "state", "type", "protocol"), rows)
+    if not rows and output is Output.TABLE:
+        say("there are no groups yet; start one: penstock consume TOPIC --group NAME")
+
+
+@app.command()
+def describe(
+    name: Name,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    output: OutputOption = Output.TABLE,
+    timeout: Timeout = TIMEOUT_SECONDS,
+) -> None:
+    """Show a group's members, offsets and lag."""
+    with connect(bootstrap, timeout) as client:
+        groups = Groups(client)
+        group = groups.describe(name)
+        committed = groups.offsets(name)
+        owners = {where: member for member in group.members for where in member.partitions}
+        rows = []
+        for where, end in _ends(client, sorted({*committed, *owners})).items():
+            owner, offset = owners.get(where), committed.get(where)
+            lag = None if end is None or offset is None else max(0, end - offset)
+            who = (owner.member_id, owner.client_id, owner.host) if owner else (None, None, None)
+            rows.append((*where, offset, end, lag, *who))
+    facts = {
+        "group": name,
+        "state": group.state,
+        "type": group.kind,
+        "assignor": group.assignor,
+        "coordinator": group.coordinator,
+        "members": len(group.members),
+        "lag": sum(row[4] for row in rows if row[4] is not None),
+    }
+    if output is Output.JSON:
+        keys = [column.replace(" ", "_") for column in OFFSET_COLUMNS]
+        print_json(facts | {"offsets": [dict(zip(keys, row, strict=True)) for row in rows]})
+        return
+    print_facts(output, facts)
+    print()
+    print_table(OFFSET_COLUMNS, rows)
+
+
+@app.command()
+def reset(
+    name: Name,
+    to: Annotated[
+        str | None, typer.Option(help="earliest, latest, current, an offset, or a time (2026-01-31T12:00, 15m).")
+    ] = None,
+    shift_by: Annotated[int | None, typer.Option(help="Forward by so many records, or back if negative.")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option(help="TOPIC or TOPIC:0,1; may be repeated.", autocompletion=completion.topics)
+    ] = None,
+    all_topics: Annotated[bool, typer.Option("--all-topics", help="Everything it has committed.")] = False,
+    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this, only show it.")] = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    output: OutputOption = Output.TABLE,
+    timeout: Timeout = TIMEOUT_SECONDS,
+) -> None:
+    """Move a group that has no members: shows what would change unless --execute is given."""
+    if (to is None) == (shift_by is None):
+        raise typer.BadParameter("give either --to or --shift-by")
+    if bool(topic) == all_topics:
+        raise typer.BadParameter("give either --topic or --all-topics")
+    with connect(bootstrap, timeout) as client:
+        groups = Groups(client)
+        committed = groups.offsets(name)
+        places = sorted(committed) if all_topics else [place for text in topic or () for place in _places(client, text)]
+        if not places:
+            raise Refused(f"group {name} has committed nothing", "name topics with --topic instead of --all-topics")
+        targets = _targets(client, places, committed, to, shift_by)
+        if execute:
+            groups.commit(name, targets)
+    rows = [(*where, committed.get(where), target) for where, target in targets.items()]
+    print_rows(output, ("topic", "partition", "committed", "new offset"), rows)
+    say(f"group {name} is moved" if execute else "nothing is changed yet: add --execute to do it")
+
+
+@app.command()
+def delete(
+    names: Annotated[list[str], typer.Argument(help="The groups.", autocompletion=completion.groups)],
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    output: OutputOption = Output.TABLE,
+    timeout: Timeout = TIMEOUT_SECONDS,
+) -> None:
+    """Delete groups that have no members, with their offsets."""
+    with connect(bootstrap, timeout) as client:
+        for name in names:
+            Groups(client).delete(name)
+    if output is Output.JSON:
+        print_json({"deleted": names})
+    else:
+        say(f"deleted: {', '.join(names)}")
+
+
+def _ends(client: Client, places: list[TopicPartition]) -> dict[TopicPartition, int | None]:
+    """The end of each partition; None where the topic is gone but the group's offset is not."""
+    known = {topic.name: len(topic.partitions) for topic in client.topics()}
+    there = [where for where in places if where.partition < known.get(where.topic, 0)]
+    found = {where: end for where, (_, end) in edges(client, there).items()}
+    return {where: found.get(where) for where in places}
+
+
+def _places(client: Client, text: str) -> list[TopicPartition]:
+    """TOPIC means all its partitions, TOPIC:0,2 those."""
+    topic, colon, numbers = text.partition(":")
+    count = len(client.topic(topic).partitions)
+    if not colon:
+        return [TopicPartition(topic, number) for number in range(count)]
+    chosen = numbers.split(",")
+    if not all(number.isdigit() and int(number) < count for number in chosen):
+        raise typer.BadParameter(f"{text!r}: the partitions of {topic} are 0 to {count - 1}", param_hint="--topic")
+    return [TopicPartition(topic, int(number)) for number in chosen]
+
+
+def _targets(
+    client: Client,
+    places: list[TopicPartition],
+    committed: dict[TopicPartition, int],
+    to: str | None,
+    shift_by: int | None,
+) -> dict[TopicPartition, int]:
+    """The new offset of each partition, within what the partition holds."""
+    limits = edges(client, places)
+    wanted: dict[TopicPartition, Any]
+    if shift_by is not None:
+        wanted = {where: committed.get(where, limits[where][0]) + shift_by for where in places}
+    elif to == "earliest":
+        wanted = {where: limits[where][0] for where in places}
+    elif to == "latest":
+        wanted = {where: limits[where][1] for where in places}
+    elif to == "current":
+        # Partitions without a commit would start somewhere else tomorrow: "current" pins them to their end.
+        wanted = {where: committed.get(where, limits[where][1]) for where in places}
+    elif to is not None and to.isdigit():
+        wanted = dict.fromkeys(places, int(to))
+    else:
+        wanted = _at_time(client, places, limits, to or "")
+    return {where: min(max(wanted[where], limits[where][0]), limits[where][1]) for where in places}
+
+
+def _at_time(
+    client: Client, places: list[TopicPartition], limits: dict[TopicPartition, tuple[int, int]], text: str
+) -> dict[TopicPartition, int]:
+    moment = timestamp_ms(text, datetime.now())
+    if moment is None:
+        raise typer.BadParameter(f"{text!r} is neither earliest, latest, current, an offset nor a time")
+    found = list_offsets(client, dict.fromkeys(places, moment))
+    return {where: limits[where][1] if found[where].offset == NO_OFFSET else found[where].offset for where in places}

@@ -1,0 +1,41 @@
+"""The entry point: starting things must be instant, so the commands that start things never load the others.
+
+Typer and rich take longer to import than a node takes to serve. `up`, `node` and their siblings are therefore read by
+a plain parser (`cli.plain`); everything else, and every `--help`, goes to the full application (`cli.app`).
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+HELP = frozenset({"--help", "-h"})
+PLAIN_COMMANDS = frozenset({"up", "down", "status", "reset", "node"})
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the return value is the exit code: 0 done, 1 failed, 2 used wrongly."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone (`penstock consume t | head`): nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+
+
+def _run(arguments: list[str]) -> int:
+    completing = "_PENSTOCK_COMPLETE" in os.environ
+    if arguments and arguments[0] in PLAIN_COMMANDS and not HELP.intersection(arguments) and not completing:
+        from penstock.cli import plain
+
+        return plain.run(arguments[0], arguments[1:])
+    from penstock.cli import app
+
+    return app.run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

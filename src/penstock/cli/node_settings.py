@@ -1,0 +1,133 @@
+"""The settings file that `up` keeps for each node: its own keys are decided here, the rest is the person's.
+
+A file that exists keeps what a person wrote into it; later lines win, and `up` writes its own at the end.
+"""
+
+import re
+
+from penstock.cli.talk import Refused
+
+HOST = "127.0.0.1"
+CONTROLLER_PORT_OFFSET = 1000
+METRICS_PORT_OFFSET = 2000
+METRICS_PORT_KEY = "penstock.metrics.port"
+_MARK = "# Written by `penstock up` at each start; change what is above, or use --set."
+# A cluster of one node cannot keep the three copies that Kafka's defaults ask for.
+_ONE_NODE_DEFAULTS = {
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+}
+_DECIDED_BY = {
+    "node.id": "--nodes",
+    "process.roles": "--nodes",
+    "controller.quorum.voters": "--nodes",
+    "controller.listener.names": "--nodes",
+    "listeners": "--port",
+    "advertised.listeners": "--port",
+    "log.dirs": "--data-dir",
+    "log.dir": "--data-dir",
+    METRICS_PORT_KEY: "--metrics-port",
+}
+
+
+class Ports:
+    """The ports of one node."""
+
+    def __init__(self, number: int, port: int, metrics_port: int) -> None:
+        self.client = port + number - 1
+        self.controller = port + CONTROLLER_PORT_OFFSET + number
+        self.metrics = metrics_port + number - 1
+
+    def all(self) -> tuple[int, ...]:
+        return (self.client, self.controller, self.metrics)
+
+
+def own_settings(number: int, ports: Ports, data_path: str) -> dict[str, str]:
+    """The keys that `up` decides for a node."""
+    return {
+        "process.roles": "broker,controller",
+        "node.id": str(number),
+        "listeners": f"PLAINTEXT://{HOST}:{ports.client},CONTROLLER://{HOST}:{ports.controller}",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": f"{number}@{HOST}:{ports.controller}",
+        "log.dirs": data_path,
+        METRICS_PORT_KEY: str(ports.metrics),
+    }
+
+
+def ports_of(text: str) -> tuple[int, int] | None:
+    """The client and metrics ports that a settings file of ours names, if it does."""
+    settings = _parse(text)
+    client = re.search(r"PLAINTEXT://[^,]*:([0-9]+)", settings.get("listeners", ""))
+    metrics = settings.get(METRICS_PORT_KEY, "")
+    return (int(client[1]), int(metrics)) if client and metrics.isdigit() else None
+
+
+def parse_assignments(assignments: list[str]) -> dict[str, str]:
+    """`key=value` arguments as settings."""
+    settings = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals or not key.strip():
+            raise Refused(f"--set {assignment} is not KEY=VALUE", "for example: --set log.retention.hours=24")
+        settings[key.strip()] = value.strip()
+    return settings
+
+
+def read_settings_file(path: str) -> dict[str, str]:
+    """The settings of a file in Kafka's format."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return _parse(file.read())
+    except OSError as failure:
+        raise Refused(f"cannot read {path}: {failure.strerror}", "check the path given with --config") from None
+    except UnicodeDecodeError:
+        raise Refused(f"{path} is not a text file", "settings are lines of key=value in UTF-8") from None
+
+
+def refuse_decided(settings: dict[str, str], source: str) -> None:
+    """Keys that follow from `up`'s own options cannot be set beside them."""
+    for key, option in _DECIDED_BY.items():
+        if key in settings:
+            raise Refused(
+                f"{key} ({source}) is decided by `penstock up`",
+                f"use {option} instead, or run the node by itself: penstock node --config FILE",
+            )
+
+
+def merge(text: str, decided: dict[str, str], given: dict[str, str]) -> str:
+    """The text of a settings file: what a person wrote above the mark stays as it is, below it stands what `up`
+    decides and what it was given, now or at an earlier start."""
+    above, _, below = text.partition(_MARK)
+    theirs = _parse(above)
+    defaults = {key: value for key, value in _ONE_NODE_DEFAULTS.items() if key not in theirs}
+    lines = [f"{key}={_escape(value)}" for key, value in (defaults | _parse(below) | given | decided).items()]
+    return "\n".join([above.rstrip("\n"), _MARK, *lines, ""]).lstrip("\n")
+
+
+def refuse_unusable(text: str) -> None:
+    """Settings with which no node would start are refused before they are written down and found there next time."""
+    from penstock.core.base.settings import BrokerSettings, SettingError
+
+    try:
+        BrokerSettings(_parse(text))
+    except SettingError as failure:
+        raise Refused("; ".join(failure.problems), "`penstock config check FILE` says what each setting does") from None
+
+
+def _escape(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return "\\" + escaped if escaped.startswith(" ") else escaped
+
+
+def _parse(text: str) -> dict[str, str]:
+    """Names and values of a settings text. Its reader comes with the whole catalogue of settings, which takes longer
+    to load than the rest of `up`: a fresh cluster, which has nothing to read, does without."""
+    if not text:
+        return {}
+    from penstock.core.base.settings.properties import parse_properties
+
+    return parse_properties(text)

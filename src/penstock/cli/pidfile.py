@@ -1,0 +1,83 @@
+"""A pid file that cannot lie: its process holds a lock on it, so a stale number or a reused pid is never believed."""
+
+import fcntl
+import os
+import time
+
+# `holder` takes the lock for an instant in order to know: whoever wants to hold the file lets such a glance pass.
+_GLANCES_MAX = 5
+_GLANCE_SECONDS = 0.01
+
+
+class Held(Exception):
+    """Another process has the file; `pid` is its number, or None if it has not written it yet."""
+
+    def __init__(self, pid: int | None) -> None:
+        super().__init__(f"held by process {pid}")
+        self.pid = pid
+
+
+class PidFile:
+    """The right to be the process that a file names, from `hold` until `release` or the end of the process."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._fd = -1
+
+    def hold(self) -> None:
+        """Write our pid and keep the file, or raise `Held`."""
+        glances = 0
+        while (fd := self._take()) is None:
+            glances += 1
+            if glances > _GLANCES_MAX:
+                raise Held(self.holder())
+            time.sleep(_GLANCE_SECONDS)
+        self._fd = fd
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+
+    def _take(self) -> int | None:
+        """The locked descriptor. A file that its last holder removed before we locked it is not the one we want."""
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+        if _try_lock(fd) and _is_still_at(fd, self.path):
+            return fd
+        os.close(fd)
+        return None
+
+    def release(self) -> None:
+        """Remove the file and let go of it; fine if it was not held."""
+        if self._fd >= 0:
+            os.unlink(self.path)
+            os.close(self._fd)
+            self._fd = -1
+
+    def holder(self) -> int | None:
+        """The process that holds the file now, or None."""
+        try:
+            fd = os.open(self.path, os.O_RDWR)
+        except FileNotFoundError:
+            return None
+        try:
+            return None if _try_lock(fd) else _read_pid(fd)
+        finally:
+            os.close(fd)
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _read_pid(fd: int) -> int | None:
+    text = os.pread(fd, 32, 0).strip()
+    return int(text) if text.isdigit() else None
+
+
+def _is_still_at(fd: int, path: str) -> bool:
+    try:
+        return os.stat(path).st_ino == os.fstat(fd).st_ino
+    except FileNotFoundError:
+        return False

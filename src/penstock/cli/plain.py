@@ -1,0 +1,110 @@
+"""The commands that start and stop things, declared once as data and read without typer.
+
+The plain parser below serves them in a few milliseconds; `cli.app` builds its help and completion from the same table.
+"""
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from penstock.cli.talk import Refused, complain
+
+DATA_DIR = "./penstock-data"
+PORT = 9092
+
+
+class Option(NamedTuple):
+    """One option. `kind` is the type of its value; a `bool` takes none, a `list` may be given several times."""
+
+    flag: str
+    kind: type
+    default: Any
+    help: str
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.flag.removeprefix("--").replace("-", "_")
+
+
+class Command(NamedTuple):
+    """One command; `action` names the function that performs it, imported when it is needed."""
+
+    name: str
+    help: str
+    action: str
+    options: tuple[Option, ...]
+
+
+_DATA_DIR = Option("--data-dir", str, DATA_DIR, "the folder of the cluster", "DIR")
+_SET = Option("--set", list, (), "a setting that wins over the file; may be repeated", "KEY=VALUE")
+_OUTPUT = Option("--output", str, "table", "how to print the result", choices=("table", "json"))
+
+COMMANDS = (
+    Command(
+        "up",
+        "Start a local cluster on loopback, or resume it.",
+        "penstock.cli.up:up",
+        (
+            Option("--nodes", int, None, "how many nodes (one for now)", "N"),
+            _DATA_DIR,
+            Option("--port", int, None, f"node i listens on PORT + i - 1 (default: {PORT}, or as before)", "PORT"),
+            Option("--metrics-port", int, None, "metrics of node i are on P + i - 1 (default: PORT + 2000)", "P"),
+            Option("--config", str, None, "settings for every node, in Kafka's format", "FILE"),
+            _SET,
+            Option("--restart", bool, False, "start a node again when it dies"),
+        ),
+    ),
+    Command("down", "Stop the cluster of a folder.", "penstock.cli.folder_commands:down", (_DATA_DIR,)),
+    Command("status", "Say what runs in a folder.", "penstock.cli.folder_commands:status", (_DATA_DIR, _OUTPUT)),
+    Command(
+        "reset",
+        "Delete the data of a stopped cluster.",
+        "penstock.cli.folder_commands:reset",
+        (_DATA_DIR, Option("--yes", bool, False, "really delete")),
+    ),
+    Command(
+        "node",
+        "Run one node in the foreground with Kafka's settings.",
+        "penstock.cli.node:node",
+        (Option("--config", str, None, "server.properties of the node", "FILE"), _SET),
+    ),
+)
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Parse and perform one of the commands above."""
+    command = next(command for command in COMMANDS if command.name == name)
+    options = vars(_parser(command).parse_args(arguments))
+    return perform(command, options)
+
+
+def perform(command: Command, options: dict[str, Any]) -> int:
+    """Call the command's action; a refusal becomes one line and an exit code."""
+    module, _, function = command.action.partition(":")
+    action: Callable[..., int] = getattr(import_module(module), function)
+    try:
+        return action(**options)
+    except Refused as refusal:
+        return complain(refusal.message, refusal.hint)
+
+
+def _parser(command: Command) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"penstock {command.name}", description=command.help, allow_abbrev=False)
+    for option in command.options:
+        if option.kind is bool:
+            parser.add_argument(option.flag, action="store_true", help=option.help)
+        elif option.kind is list:
+            parser.add_argument(option.flag, action="append", default=[], metavar=option.metavar, help=option.help)
+        else:
+            parser.add_argument(
+                option.flag,
+                type=option.kind,
+                default=option.default,
+                metavar=option.metavar or None,
+                choices=option.choices or None,
+                help=option.help,
+            )
+    return parser

@@ -1,0 +1,22 @@
+"""The options that every command of a running cluster has, and the client that they describe."""
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.output import Output
+from penstock.client.blocking import Client
+
+DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
+TIMEOUT_SECONDS = 10.0
+
+Bootstrap = Annotated[
+    str,
+    typer.Option("--bootstrap", envvar="PENSTOCK_BOOTSTRAP", metavar="HOST:PORT,...", help="Where brokers listen."),
+]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")]
+Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="How long to try before giving up.")]
+
+
+def connect(bootstrap: str, timeout: float = TIMEOUT_SECONDS) -> Client:
+    return Client(bootstrap, client_id="penstock-cli", timeout=timeout)

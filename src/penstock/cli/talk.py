@@ -1,0 +1,25 @@
+"""Talk to the person goes to stderr, data to stdout: a pipe never sees a word that is not data."""
+
+import sys
+
+
+class Refused(Exception):
+    """A command that cannot do what it was asked. The message says why, the hint what to do next."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+def say(line: str) -> None:
+    """One line for the person."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def complain(message: str, hint: str | None = None) -> int:
+    """Say why a command failed and what to do next; gives the exit code of a failure."""
+    say(f"penstock: {message}")
+    if hint:
+        say(f"  {hint}")
+    return 1

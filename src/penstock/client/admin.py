@@ -1,0 +1,299 @@
+"""Managing a cluster: topics, settings, records, and what the brokers say about themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from penstock import __version__
+from penstock.client.blocking import Client
+from penstock.client.errors import ClientError, check
+from penstock.client.metadata import BrokerView, TopicPartition
+from penstock.client.offsets import by_leader, by_topic
+from penstock.core.base.errors import ErrorCode
+from penstock.core.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from penstock.core.wire.api.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+)
+from penstock.core.wire.api.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from penstock.core.wire.api.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
+from penstock.core.wire.api.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from penstock.core.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from penstock.core.wire.api.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+from penstock.core.wire.api.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from penstock.core.wire.api.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+TOPIC: Final = 2
+BROKER: Final = 4
+SET: Final = 0
+DELETE: Final = 1
+DEFAULT: Final = -1
+# DeleteRecords takes this for "up to the high watermark".
+END: Final = -1
+
+_SOURCES: Final = {
+    1: "topic",
+    2: "broker",
+    3: "all brokers",
+    4: "file",
+    5: "default",
+    6: "broker logger",
+    7: "client metrics",
+    8: "group",
+}
+
+
+class Setting(NamedTuple):
+    """One setting as a broker describes it; `source` says where the value comes from."""
+
+    name: str
+    value: str | None
+    source: str
+    is_default: bool
+    is_read_only: bool
+    is_sensitive: bool
+
+
+class CreatedTopic(NamedTuple):
+    name: str
+    partitions: int
+    replication_factor: int
+
+
+class Cluster(NamedTuple):
+    cluster_id: str
+    controller: int
+    brokers: tuple[BrokerView, ...]
+
+
+class LogDir(NamedTuple):
+    """A data folder of a broker, with the bytes of each partition in it."""
+
+    broker: int
+    path: str
+    total_bytes: int
+    usable_bytes: int
+    sizes: Mapping[TopicPartition, int]
+
+
+class Admin:
+    """Requests that change or describe the cluster, each tried again while that can help."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._timeout_ms = int(client.timeout * 1000)
+
+    # Topics
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = DEFAULT,
+        replication_factor: int = DEFAULT,
+        configs: Mapping[str, str] | None = None,
+        *,
+        validate_only: bool = False,
+    ) -> CreatedTopic:
+        topic = CreatableTopic(
+            name=name,
+            num_partitions=partitions,
+            replication_factor=replication_factor,
+            configs=[CreatableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()],
+        )
+        request = CreateTopicsRequest(topics=[topic], timeout_ms=self._timeout_ms, validate_only=validate_only)
+
+        def attempt() -> CreatedTopic:
+            (made,) = self._client.ask(request, CreateTopicsResponse, node=self._client.controller()).topics
+            check(made.error_code, f"topic {name}", made.error_message)
+            return CreatedTopic(made.name, made.num_partitions, made.replication_factor)
+
+        return self._client.retry(attempt)
+
+    def delete_topic(self, name: str) -> None:
+        request = DeleteTopicsRequest(
+            topics=[DeleteTopicState(name=name)], topic_names=[name], timeout_ms=self._timeout_ms
+        )
+
+        def attempt() -> None:
+            (gone,) = self._client.ask(request, DeleteTopicsResponse, node=self._client.controller()).responses
+            check(gone.error_code, f"topic {name}", gone.error_message)
+
+        self._client.retry(attempt)
+        self._client.forget(name)
+
+    def add_partitions(self, name: str, count: int, *, validate_only: bool = False) -> None:
+        """Grow a topic to `count` partitions."""
+        topic = CreatePartitionsTopic(name=name, count=count, assignments=None)
+        request = CreatePartitionsRequest(topics=[topic], timeout_ms=self._timeout_ms, validate_only=validate_only)
+
+        def attempt() -> None:
+            (grown,) = self._client.ask(request, CreatePartitionsResponse, node=self._client.controller()).results
+            check(grown.error_code, f"topic {name}", grown.error_message)
+
+        self._client.retry(attempt)
+        self._client.forget(name)
+
+    def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Delete what lies before an offset of each partition (END: everything); gives the new first offsets."""
+        left = dict(before)
+        done: dict[TopicPartition, int] = {}
+
+        def attempt() -> None:
+            for leader, places in by_leader(self._client, list(left)).items():
+                self._delete_records_at(leader, {where: left[where] for where in places}, done)
+                for where in done:
+                    left.pop(where, None)
+
+        self._client.retry(attempt)
+        return done
+
+    def _delete_records_at(
+        self, leader: int, before: Mapping[TopicPartition, int], done: dict[TopicPartition, int]
+    ) -> None:
+        topics = [
+            DeleteRecordsTopic(
+                name=topic,
+                partitions=[
+                    DeleteRecordsPartition(partition_index=number, offset=before[TopicPartition(topic, number)])
+                    for number in numbers
+                ],
+            )
+            for topic, numbers in by_topic(before).items()
+        ]
+        request = DeleteRecordsRequest(topics=topics, timeout_ms=self._timeout_ms)
+        for result in self._client.ask(request, DeleteRecordsResponse, node=leader).topics:
+            for partition in result.partitions:
+                where = TopicPartition(result.name, partition.partition_index)
+                check(partition.error_code, f"deleting records of {where}")
+                done[where] = partition.low_watermark
+
+    # Settings
+
+    def describe_configs(self, kind: int, name: str, keys: Sequence[str] | None = None) -> list[Setting]:
+        """The settings of a topic (TOPIC) or a broker (BROKER, by id; the empty name is the default of all)."""
+        resource = DescribeConfigsResource(
+            resource_type=kind, resource_name=name, configuration_keys=None if keys is None else list(keys)
+        )
+        request = DescribeConfigsRequest(resources=[resource])
+
+        def attempt() -> list[Setting]:
+            node = int(name) if kind == BROKER and name else None
+            (result,) = self._client.ask(request, DescribeConfigsResponse, node=node).results
+            check(result.error_code, _named(kind, name), result.error_message)
+            return sorted(
+                Setting(
+                    one.name,
+                    one.value,
+                    _SOURCES.get(one.config_source, "unknown"),
+                    one.config_source == 5,
+                    one.read_only,
+                    one.is_sensitive,
+                )
+                for one in result.configs
+            )
+
+        return self._client.retry(attempt)
+
+    def alter_configs(
+        self,
+        kind: int,
+        name: str,
+        to_set: Mapping[str, str],
+        to_delete: Iterable[str] = (),
+        *,
+        validate_only: bool = False,
+    ) -> None:
+        """Set some settings and let others fall back to their defaults; all or none."""
+        changes = [AlterableConfig(name=key, config_operation=SET, value=value) for key, value in to_set.items()]
+        changes += [AlterableConfig(name=key, config_operation=DELETE, value=None) for key in to_delete]
+        resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=changes)
+        request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=validate_only)
+
+        def attempt() -> None:
+            node = int(name) if kind == BROKER and name else self._client.controller()
+            (result,) = self._client.ask(request, IncrementalAlterConfigsResponse, node=node).responses
+            check(result.error_code, _named(kind, name), result.error_message)
+
+        self._client.retry(attempt)
+
+    # The cluster
+
+    def cluster(self) -> Cluster:
+        def attempt() -> Cluster:
+            answer = self._client.ask(DescribeClusterRequest(), DescribeClusterResponse)
+            check(answer.error_code, "the cluster", answer.error_message)
+            brokers = tuple(sorted(BrokerView(one.broker_id, one.host, one.port, one.rack) for one in answer.brokers))
+            return Cluster(answer.cluster_id, answer.controller_id, brokers)
+
+        return self._client.retry(attempt)
+
+    def features(self) -> dict[str, int]:
+        """The finalized features and their levels."""
+        request = ApiVersionsRequest(client_software_name="penstock", client_software_version=__version__)
+        answer = self._client.retry(lambda: self._client.ask(request, ApiVersionsResponse))
+        return {one.name: one.max_version_level for one in answer.finalized_features}
+
+    def api_versions(self, node: int | None = None) -> dict[int, range]:
+        """The versions of each API that a broker speaks."""
+        return self._client.retry(lambda: dict(self._client.link(node).versions.all()))
+
+    def log_dirs(self) -> list[LogDir]:
+        """The data folders of every broker."""
+        found = []
+        for broker in self.cluster().brokers:
+            if broker.node_id not in self._client.cluster.brokers:
+                self._client.refresh(())
+            found += self._client.retry(lambda node=broker.node_id: self._log_dirs_of(node))  # type: ignore[misc]
+        return found
+
+    def _log_dirs_of(self, node: int) -> list[LogDir]:
+        answer = self._client.ask(DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse, node=node)
+        check(answer.error_code, f"the data folders of broker {node}")
+        dirs = []
+        for result in answer.results:
+            check(result.error_code, f"the data folder {result.log_dir} of broker {node}")
+            sizes = {
+                TopicPartition(topic.name, partition.partition_index): partition.partition_size
+                for topic in result.topics
+                for partition in topic.partitions
+            }
+            dirs.append(LogDir(node, result.log_dir, result.total_bytes, result.usable_bytes, sizes))
+        return dirs
+
+
+def _named(kind: int, name: str) -> str:
+    if kind == TOPIC:
+        return f"topic {name}"
+    return f"broker {name}" if name else "the default of all brokers"
+
+
+def broker_number(text: str) -> str:
+    """A broker id as brokers spell it, or an error that says so."""
+    if not text.isdigit():
+        raise ClientError(
+            f"{text!r} is not a broker's number",
+            code=ErrorCode.INVALID_REQUEST,
+            hint="`penstock cluster info` lists them; `default` stands for all brokers",
+        )
+    return str(int(text))

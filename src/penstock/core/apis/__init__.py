@@ -1,0 +1,1 @@
+"""The APIs: one file per API key, each with its versions and its handler. They hold no state."""

@@ -1,0 +1,61 @@
+"""ApiVersions (18). Versions 0 to 4; a version nobody knows is answered at version 0 with what we do know.
+
+Produce is advertised from version 0 although 0 to 2 are refused: librdkafka takes a higher minimum for a broker that
+cannot be produced to.
+"""
+
+from __future__ import annotations
+
+import re
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.metadata.features import SUPPORTED_FEATURES
+from penstock.core.node.node import Node
+from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.wire.api.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+PRODUCE_KEY = 0
+
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def handle(node: Node, request: ApiVersionsRequest | None, slot: Slot) -> Answer:
+    if request is None:
+        return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=_api_keys(node))
+    if slot.version >= 3 and not (
+        _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
+    ):
+        return ApiVersionsResponse(error_code=node.error("ApiVersions", ErrorCode.INVALID_REQUEST))
+    return ApiVersionsResponse(
+        error_code=0,
+        api_keys=_api_keys(node),
+        supported_features=[
+            SupportedFeatureKey(name=name, min_version=low, max_version=high)
+            for name, (low, high) in SUPPORTED_FEATURES.items()
+        ],
+        finalized_features_epoch=node.image.offset,
+        finalized_features=[
+            FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+            for name, level in sorted(node.image.features.items())
+        ],
+    )
+
+
+def _api_keys(node: Node) -> list[ApiVersion]:
+    return [
+        ApiVersion(
+            api_key=api.key,
+            min_version=0 if api.key == PRODUCE_KEY else api.versions[0],
+            max_version=api.versions[-1],
+        )
+        for api in node.apis.values()
+    ]
+
+
+API = Api(ApiVersionsRequest, range(0, 5), handle)

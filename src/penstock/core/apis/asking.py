@@ -1,0 +1,88 @@
+"""How group APIs reach their machines: one shard by group id, or several whose answers are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from penstock.core.base.errors import ApiError
+from penstock.core.groups.refusals import refused
+from penstock.core.groups.shard import GroupShard
+from penstock.core.node.node import Node
+from penstock.core.node.slots import PENDING, Answer, Answerable, Slot
+from penstock.core.rsm.result import Reply, Result
+from penstock.core.wire import Message
+
+R = TypeVar("R", bound=Message)
+
+
+def ask(node: Node, group_id: str, request: Message, slot: Slot, decide: Callable[[GroupShard], Result]) -> Answer:
+    """Let the group's shard answer; where there is none, the request is refused as its API does that."""
+    try:
+        coordinator = node.coordinators.find(group_id)
+    except ApiError as error:
+        node.error(slot.api.name, error.code)
+        return refused(request, slot.version, error.code)
+    slot.parked = coordinator
+    coordinator.run(decide)
+    return PENDING
+
+
+class _Gathering:
+    """Collects the answers of several shards for one slot."""
+
+    def __init__(self, slot: Slot, expected: int, merge: Callable[[list[Message]], Message]) -> None:
+        self._slot = slot
+        self._missing = expected
+        self._merge = merge
+        self._answers: dict[int, Message] = {}
+
+    @property
+    def gone(self) -> bool:
+        return self._slot.gone
+
+    def put(self, shard: int, answer: Message) -> None:
+        self._answers[shard] = answer
+        self._missing -= 1
+        if self._missing == 0:
+            self._slot.reply(self._merge([self._answers[each] for each in sorted(self._answers)]))
+
+
+class _Part(Answerable):
+    """The reply token that one of several shards holds."""
+
+    __slots__ = ("_gathering", "_shard")
+
+    def __init__(self, gathering: _Gathering, shard: int) -> None:
+        self._gathering = gathering
+        self._shard = shard
+
+    @property
+    def gone(self) -> bool:
+        return self._gathering.gone
+
+    def reply(self, message: Message) -> None:
+        self._gathering.put(self._shard, message)
+
+
+def ask_shards(
+    node: Node,
+    slot: Slot,
+    parts: Mapping[int, R],
+    decide: Callable[[GroupShard, R, Reply], Result],
+    merge: Callable[[list[Message]], Message],
+    version: int,
+) -> Answer:
+    """Ask each shard its part; one that cannot answer refuses for its part only."""
+    if not parts:
+        return merge([])
+    gathering = _Gathering(slot, len(parts), merge)
+    for index, part in parts.items():
+        try:
+            coordinator = node.coordinators.at(index)
+        except ApiError as error:
+            gathering.put(index, refused(part, version, error.code))
+            continue
+        reply = _Part(gathering, index)
+        coordinator.run(lambda shard, part=part, reply=reply: decide(shard, part, reply))  # type: ignore[misc]
+    return PENDING

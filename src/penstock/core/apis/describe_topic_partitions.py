@@ -1,0 +1,73 @@
+"""DescribeTopicPartitions (75). Version 0: partitions page by page, with eligible leader replicas."""
+
+from __future__ import annotations
+
+from penstock.core.apis.operations import TOPIC_OPERATIONS
+from penstock.core.base.errors import ErrorCode
+from penstock.core.metadata.image import TopicImage
+from penstock.core.node.node import Node
+from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.partition.partition import INTERNAL_TOPICS
+from penstock.core.wire.api.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+    ResponseCursor,
+)
+
+
+def handle(node: Node, request: DescribeTopicPartitionsRequest, slot: Slot) -> Answer:
+    cursor = request.cursor
+    names = sorted({topic.name for topic in request.topics}) or sorted(node.image.topics)
+    if cursor is not None:
+        names = [name for name in names if name >= cursor.topic_name]
+    left = min(request.response_partition_limit, node.settings["max.request.partition.size.limit"])
+    response = DescribeTopicPartitionsResponse(topics=[])
+    for name in names:
+        first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
+        if left <= 0:
+            response.next_cursor = ResponseCursor(topic_name=name, partition_index=first)
+            break
+        topic = node.image.topic(name)
+        if topic is None:
+            response.topics.append(_unknown(node, name))
+            continue
+        last = min(first + left, len(topic))
+        response.topics.append(_described(topic, first, last))
+        left -= last - first
+        if last < len(topic):
+            response.next_cursor = ResponseCursor(topic_name=name, partition_index=last)
+            break
+    return response
+
+
+def _unknown(node: Node, name: str) -> DescribeTopicPartitionsResponseTopic:
+    code = node.error("DescribeTopicPartitions", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return DescribeTopicPartitionsResponseTopic(error_code=code, name=name)
+
+
+def _described(topic: TopicImage, first: int, last: int) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=0,
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        topic_authorized_operations=TOPIC_OPERATIONS,
+        partitions=[
+            DescribeTopicPartitionsResponsePartition(
+                error_code=0,
+                partition_index=index,
+                leader_id=topic.leaders[index],
+                leader_epoch=topic.leader_epochs[index],
+                replica_nodes=list(topic.replicas[index]),
+                isr_nodes=list(topic.isrs[index]),
+                eligible_leader_replicas=[],
+                last_known_elr=[],
+            )
+            for index in range(first, last)
+        ],
+    )
+
+
+API = Api(DescribeTopicPartitionsRequest, range(0, 1), handle)

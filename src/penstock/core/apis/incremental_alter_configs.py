@@ -1,0 +1,59 @@
+"""IncrementalAlterConfigs (44). Versions 0 and 1: set, delete, append to or subtract from single settings."""
+
+from __future__ import annotations
+
+from penstock.core.apis.altering import Change, alter
+from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.metadata.configs import DELETE, SET, plan_increment
+from penstock.core.metadata.image import BROKER_LOGGER_RESOURCE
+from penstock.core.node.levels import LEVELS
+from penstock.core.node.node import Node
+from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.wire import Message
+from penstock.core.wire.api.incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+
+def handle(node: Node, request: IncrementalAlterConfigsRequest, slot: Slot) -> Answer:
+    results = [
+        AlterConfigsResourceResponse(
+            error_code=0, error_message=None, resource_type=each.resource_type, resource_name=each.resource_name
+        )
+        for each in request.resources
+    ]
+    changes: list[Change] = [
+        (lambda each=each: _plan(node, each, request.validate_only), result)  # type: ignore[misc]
+        for each, result in zip(request.resources, results, strict=True)
+    ]
+    return alter(node, slot, changes, request.validate_only, IncrementalAlterConfigsResponse(responses=results))
+
+
+def _plan(node: Node, resource: AlterConfigsResource, validate_only: bool) -> list[Message]:
+    if resource.resource_type == BROKER_LOGGER_RESOURCE:
+        _alter_levels(node, resource, validate_only)
+        return []
+    operations = [(each.config_operation, each.name, each.value) for each in resource.configs]
+    return plan_increment(node.quorum.latest, node.settings, resource.resource_type, resource.resource_name, operations)
+
+
+def _alter_levels(node: Node, resource: AlterConfigsResource, validate_only: bool) -> None:
+    """Log levels live in this process only, as in Kafka: a restart forgets them."""
+    if resource.resource_name != str(node.node_id):
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"This is broker {node.node_id}, not {resource.resource_name!r}.")
+    for each in resource.configs:
+        if each.name not in node.log_levels:
+            raise ApiError(ErrorCode.INVALID_CONFIG, f"There is no logger {each.name!r}.")
+        if each.config_operation not in (SET, DELETE):
+            raise ApiError(ErrorCode.INVALID_REQUEST, "A log level can be set or deleted only.")
+        if each.config_operation == SET and each.value not in LEVELS:
+            raise ApiError(ErrorCode.INVALID_CONFIG, f"{each.value!r} is not a log level; use one of {', '.join(LEVELS)}.")
+    if not validate_only:
+        for each in resource.configs:
+            node.set_log_level(each.name, each.value if each.config_operation == SET else None)
+
+
+API = Api(IncrementalAlterConfigsRequest, range(0, 2), handle)

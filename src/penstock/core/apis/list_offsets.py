@@ -1,0 +1,74 @@
+"""ListOffsets (2). Negative timestamps are questions: -1 latest, -2 earliest, -3 the largest timestamp (7),
+-4 earliest on this disk (8), -5 latest in a tier (9), -6 earliest not yet in a tier (11).
+"""
+
+from __future__ import annotations
+
+from penstock.core.apis.lookup import find_partition
+from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.base.ports import Steps
+from penstock.core.node.node import Node
+from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.partition.partition import Partition
+from penstock.core.wire.api.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
+UNKNOWN = -1
+
+_SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+
+Found = tuple[int, int, int]
+"""(timestamp, offset, leader epoch)"""
+
+
+def handle(node: Node, request: ListOffsetsRequest, slot: Slot) -> Answer:
+    return _answer(node, request, slot.version)
+
+
+def _answer(node: Node, request: ListOffsetsRequest, version: int) -> Steps[ListOffsetsResponse]:
+    topics = []
+    for topic in request.topics:
+        partitions = []
+        for wanted in topic.partitions:
+            try:
+                partition = find_partition(node, topic.name, wanted.partition_index, wanted.current_leader_epoch)
+                found = yield from _find(partition, wanted, request.isolation_level, version)
+                code = 0
+            except ApiError as error:
+                found, code = (UNKNOWN, UNKNOWN, UNKNOWN), node.error("ListOffsets", error.code)
+            partitions.append(_described(wanted.partition_index, code, found))
+        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
+    return ListOffsetsResponse(topics=topics)
+
+
+def _described(index: int, code: int, found: Found) -> ListOffsetsPartitionResponse:
+    timestamp, offset, epoch = found
+    return ListOffsetsPartitionResponse(
+        partition_index=index, error_code=code, timestamp=timestamp, offset=offset, leader_epoch=epoch
+    )
+
+
+def _find(partition: Partition, wanted: ListOffsetsPartition, isolation: int, version: int) -> Steps[Found]:
+    log, when = partition.log, wanted.timestamp
+    if version < _SINCE.get(when, 0) or when < EARLIEST_PENDING_UPLOAD:
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+    limit = partition.limit(isolation)
+    if when == LATEST:
+        return UNKNOWN, limit, partition.leader_epoch
+    if when in (EARLIEST, EARLIEST_LOCAL):
+        return UNKNOWN, log.start_offset, log.epoch_at(log.start_offset)
+    if when == LATEST_TIERED:
+        return UNKNOWN, UNKNOWN, UNKNOWN
+    if when == EARLIEST_PENDING_UPLOAD:
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+    found: Found | None = yield from (log.max_timestamp() if when == MAX_TIMESTAMP else log.offset_for_time(when))
+    return found if found is not None and found[1] < limit else (UNKNOWN, UNKNOWN, UNKNOWN)
+
+
+API = Api(ListOffsetsRequest, range(1, 12), handle)

@@ -1,0 +1,20 @@
+"""Find a local partition for a request that names it, with the errors its client expects."""
+
+from __future__ import annotations
+
+from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.node.node import Node
+from penstock.core.partition.partition import Partition
+
+NO_EPOCH = -1
+
+
+def find_partition(node: Node, topic: str, index: int, epoch: int = NO_EPOCH) -> Partition:
+    """The partition, if we lead it in the epoch that the client believes in."""
+    partition = node.replicas.get(topic, index)
+    if partition is None:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if epoch != NO_EPOCH and epoch != partition.leader_epoch:
+        older = epoch < partition.leader_epoch
+        raise ApiError(ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH)
+    return partition

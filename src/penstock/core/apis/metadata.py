@@ -1,0 +1,129 @@
+"""Metadata (3). Version 1 lists all topics for null (0 for an empty list), 4 may forbid auto-creation, 10 asks by id.
+
+A topic that is created on the way is answered once it exists, so that the client need not ask again.
+"""
+
+from __future__ import annotations
+
+from penstock.core.apis.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.metadata.image import Image, TopicImage
+from penstock.core.metadata.topics import check_topic_name
+from penstock.core.node.internal_topics import create_missing
+from penstock.core.node.node import Node
+from penstock.core.node.slots import PENDING, Answer, Api, Slot
+from penstock.core.partition.partition import INTERNAL_TOPICS
+from penstock.core.wire.api.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+ZERO_ID = bytes(16)
+NO_OPERATIONS = -(2**31)
+
+
+def handle(node: Node, request: MetadataRequest, slot: Slot) -> Answer:
+    missing = _to_create(node, request, slot.version)
+    if not missing:
+        return respond(node, request, slot)
+
+    def created(code: ErrorCode) -> None:
+        slot.reply(respond(node, request, slot))
+
+    create_missing(node, missing, created)
+    return PENDING
+
+
+def _to_create(node: Node, request: MetadataRequest, version: int) -> list[str]:
+    """Names that may be created: asked for by name, legal, unknown, and nobody forbids it."""
+    if request.topics is None or not node.settings["auto.create.topics.enable"]:
+        return []
+    if version >= 4 and not request.allow_auto_topic_creation:
+        return []
+    names = {topic.name for topic in request.topics if topic.name is not None and topic.topic_id == ZERO_ID}
+    return sorted(name for name in names if node.image.topic(name) is None and _is_legal(name))
+
+
+def _is_legal(name: str) -> bool:
+    try:
+        check_topic_name(name)
+    except ApiError:
+        return False
+    return True
+
+
+def respond(node: Node, request: MetadataRequest, slot: Slot) -> MetadataResponse:
+    image, listener = node.image, slot.connection.listener
+    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NO_OPERATIONS
+    return MetadataResponse(
+        brokers=_brokers(image, listener),
+        cluster_id=node.meta.cluster_id,
+        controller_id=node.node_id,
+        topics=[_with_operations(topic, operations) for topic in _topics(node, request, slot.version)],
+        cluster_authorized_operations=(
+            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NO_OPERATIONS
+        ),
+    )
+
+
+def _with_operations(topic: MetadataResponseTopic, operations: int) -> MetadataResponseTopic:
+    topic.topic_authorized_operations = operations
+    return topic
+
+
+def _brokers(image: Image, listener: str) -> list[MetadataResponseBroker]:
+    found = [(broker, broker.endpoint(listener)) for broker in image.brokers.values() if not broker.fenced]
+    return [
+        MetadataResponseBroker(node_id=broker.id, host=point.host, port=point.port, rack=broker.rack)
+        for broker, point in found
+        if point is not None
+    ]
+
+
+def _topics(node: Node, request: MetadataRequest, version: int) -> list[MetadataResponseTopic]:
+    image = node.image
+    if request.topics is None or (version == 0 and not request.topics):
+        return [_described(topic) for _, topic in sorted(image.topics.items())]
+    return [_asked(node, image, wanted) for wanted in request.topics]
+
+
+def _asked(node: Node, image: Image, wanted: MetadataRequestTopic) -> MetadataResponseTopic:
+    if wanted.topic_id != ZERO_ID:
+        topic = image.topic_by_id(wanted.topic_id)
+        if topic is None:
+            code = node.error("Metadata", ErrorCode.UNKNOWN_TOPIC_ID)
+            return MetadataResponseTopic(error_code=code, name=None, topic_id=wanted.topic_id)
+        return _described(topic)
+    name = wanted.name or ""
+    topic = image.topic(name)
+    if topic is not None:
+        return _described(topic)
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if _is_legal(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
+    return MetadataResponseTopic(error_code=node.error("Metadata", code), name=name)
+
+
+def _described(topic: TopicImage) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        error_code=0,
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        partitions=[
+            MetadataResponsePartition(
+                error_code=0,
+                partition_index=index,
+                leader_id=topic.leaders[index],
+                leader_epoch=topic.leader_epochs[index],
+                replica_nodes=list(topic.replicas[index]),
+                isr_nodes=list(topic.isrs[index]),
+            )
+            for index in range(len(topic))
+        ],
+    )
+
+
+API = Api(MetadataRequest, range(0, 14), handle)

@@ -1,0 +1,140 @@
+"""Produce (0). Versions 3 to 12 name topics, 13 uses ids; from 10 an error says who leads now.
+
+One batch per partition; what acks=0 asked is not answered, and its failure closes the connection, since that is the
+only way to make such a producer look again.
+"""
+
+from __future__ import annotations
+
+from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.node.node import Node
+from penstock.core.node.slots import NO_REPLY, PENDING, Answer, Api, Slot
+from penstock.core.partition.partition import Partition
+from penstock.core.records.errors import RecordError
+from penstock.core.wire.api.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+
+NO_OFFSET = -1
+
+
+class PendingProduce:
+    """A request whose appends are not committed everywhere yet."""
+
+    __slots__ = ("_deadline", "_response", "_slot", "_waiting")
+
+    def __init__(self, slot: Slot, response: ProduceResponse) -> None:
+        self._slot = slot
+        self._response = response
+        self._waiting: dict[Partition, PartitionProduceResponse] = {}
+
+    def add(self, partition: Partition, next_offset: int, result: PartitionProduceResponse) -> None:
+        if partition.wait(next_offset, self):
+            self._waiting[partition] = result
+
+    def start(self, node: Node, timeout_ms: int) -> Answer:
+        """The finished response if nothing is left to wait for."""
+        if not self._waiting:
+            return self._response
+        self._deadline = node.deadlines.at(node.now_ms + max(timeout_ms, 0), self._timed_out)
+        return PENDING
+
+    def committed(self, partition: Partition, error: ErrorCode) -> None:
+        result = self._waiting.pop(partition, None)
+        if result is None:
+            return
+        if error is not ErrorCode.NONE:
+            result.error_code, result.base_offset = error, NO_OFFSET
+        if not self._waiting:
+            self._deadline.cancel()
+            self._send()
+
+    def _timed_out(self) -> None:
+        for result in self._waiting.values():
+            result.error_code, result.base_offset = ErrorCode.REQUEST_TIMED_OUT, NO_OFFSET
+        self._waiting.clear()
+        self._send()
+
+    def _send(self) -> None:
+        self._slot.reply(self._response)
+
+
+def handle(node: Node, request: ProduceRequest, slot: Slot) -> Answer:
+    response = ProduceResponse(responses=[])
+    pending: PendingProduce | None = None
+    failed = False
+    for topic in request.topic_data:
+        name = _topic_name(node, topic, slot.version)
+        results: list[PartitionProduceResponse] = []
+        response.responses.append(
+            TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=results)
+        )
+        for data in topic.partition_data:
+            try:
+                partition, next_offset, result = _append(node, name, data, request, slot)
+            except ApiError as error:
+                failed = True
+                results.append(_failure(node, data.index, error))
+                continue
+            results.append(result)
+            if partition.high_watermark < next_offset and request.acks != 0:
+                if pending is None:
+                    pending = PendingProduce(slot, response)
+                pending.add(partition, next_offset, result)
+    if request.acks == 0:
+        if failed:
+            slot.connection.close()
+        return NO_REPLY
+    return response if pending is None else pending.start(node, request.timeout_ms)
+
+
+def _topic_name(node: Node, topic: TopicProduceData, version: int) -> str | None:
+    """None: there is no topic with this id."""
+    return topic.name if version < 13 else node.image.names.get(topic.topic_id)
+
+
+def _append(
+    node: Node, name: str | None, data: PartitionProduceData, request: ProduceRequest, slot: Slot
+) -> tuple[Partition, int, PartitionProduceResponse]:
+    if request.acks not in (-1, 0, 1):
+        raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS)
+    if name is None:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+    partition = node.replicas.get(name, data.index)
+    if partition is None:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if partition.internal:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is written by the broker alone")
+    records = data.records
+    assert isinstance(records, memoryview) or records is None
+    appended = partition.append(records if records is not None else memoryview(b""), slot.version, node.now_ms)
+    result = PartitionProduceResponse(
+        index=data.index,
+        error_code=0,
+        base_offset=appended.base_offset,
+        log_append_time_ms=appended.append_time_ms,
+        log_start_offset=partition.log.start_offset,
+    )
+    return partition, appended.next_offset, result
+
+
+def _failure(node: Node, index: int, error: ApiError) -> PartitionProduceResponse:
+    errors = error.record_errors if isinstance(error, RecordError) else ()
+    return PartitionProduceResponse(
+        index=index,
+        error_code=node.error("Produce", error.code),
+        base_offset=NO_OFFSET,
+        record_errors=[
+            BatchIndexAndErrorMessage(batch_index=at, batch_index_error_message=text) for at, text in errors
+        ],
+        error_message=error.message,
+    )
+
+
+API = Api(ProduceRequest, range(3, 14), handle)

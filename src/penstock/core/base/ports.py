@@ -1,0 +1,246 @@
+"""The ports: everything the synchronous core may ask of the world, as values.
+
+The core never opens a file. It holds `File` values and asks for operations; what an operation promises is written
+on it, because the simulator's disks keep exactly that promise and not a bit more:
+
+- `Append` done means *Written*: the bytes survive a crash of the process, not of the machine.
+- `Sync` done means *Synced*: what was written before it survives power loss.
+- `Rename`, `Unlink` and the creation of a file survive power loss only after a `SyncDir` of their directory.
+- A failed `Append` may have left part of its bytes behind; a failed `Sync` is never repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
+
+Buffer = bytes | bytearray | memoryview
+Done = Callable[[object], None]
+
+
+class File:
+    """A logical file. The shell opens it when first used and may close it again between uses."""
+
+    __slots__ = ("fd", "path", "pins")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.fd = -1
+        self.pins = 0
+
+    def __repr__(self) -> str:
+        return f"File({self.path!r})"
+
+
+class Slice:
+    """A range of a file that a reply carries without the core ever reading it."""
+
+    __slots__ = ("file", "length", "position")
+
+    def __init__(self, file: File, position: int, length: int) -> None:
+        self.file = file
+        self.position = position
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __repr__(self) -> str:
+        return f"Slice({self.file.path!r}, {self.position}, {self.length})"
+
+
+class FileFailure(Exception):
+    """An operation failed; `errno` says how."""
+
+    def __init__(self, errno: int, message: str) -> None:
+        super().__init__(message)
+        self.errno = errno
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Write at the current end of the file, creating it when missing; gives None once Written."""
+
+    file: File
+    data: Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Give the bytes at a position, fewer where the file ends; a missing file fails with ENOENT."""
+
+    file: File
+    position: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Give the file's size in bytes, or None where there is no such file."""
+
+    file: File
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """Make everything written to the file so far survive power loss."""
+
+    file: File
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """Cut the file to a size; a missing file fails with ENOENT."""
+
+    file: File
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """Move the file to another path, replacing what is there; the `File` follows."""
+
+    file: File
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unlink:
+    """Remove the file; a missing one is fine. Slices that pin it stay readable."""
+
+    file: File
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a directory."""
+
+    name: str
+    size: int
+    is_dir: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListDir:
+    """Give the entries of a directory, sorted by name; a missing one fails with ENOENT."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class MakeDir:
+    """Make a directory and its parents; an existing one is fine."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveDir:
+    """Remove an empty directory; a missing one is fine."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenameDir:
+    """Move a directory with all it holds."""
+
+    path: str
+    new_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SyncDir:
+    """Make the names in a directory survive power loss."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class FreeSpace:
+    """Give (free, total) bytes of the disk that holds a path."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Let others run: a long computation asks for this about every 2 ms of work."""
+
+
+class JobFiles(Protocol):
+    """What a job may touch: plain blocking calls, in a worker process or in the simulator's disk."""
+
+    def size(self, path: str) -> int: ...
+    def read(self, path: str, position: int, length: int) -> bytes: ...
+    def append(self, path: str, data: Buffer) -> None: ...
+    def sync(self, path: str) -> None: ...
+    def unlink(self, path: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Per-record work for a worker process: an importable function of (JobFiles, *args), picklable both ways."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunJob:
+    """Run a job elsewhere; gives its return value."""
+
+    job: Job
+
+
+FileOp = (
+    Append
+    | Read
+    | Size
+    | Sync
+    | Truncate
+    | Rename
+    | Unlink
+    | ListDir
+    | MakeDir
+    | RemoveDir
+    | RenameDir
+    | SyncDir
+    | FreeSpace
+    | Pause
+    | RunJob
+)
+
+T = TypeVar("T")
+Steps = Generator[FileOp, Any, T]
+
+
+class Later:
+    """The type of `LATER`: the answer comes in a later event."""
+
+    def __repr__(self) -> str:
+        return "LATER"
+
+
+LATER: Final = Later()
+
+
+class Files(Protocol):
+    """The disk as the core sees it."""
+
+    def append(self, file: File, data: Buffer, done: Done) -> bool:
+        """Append on the hot path. True: Written already, and `done` is not called. False: `done(None)` or
+        `done(FileFailure)` comes in a later event, in order per file; `data` may be reused at once either way."""
+        ...
+
+    def perform(self, op: FileOp, done: Done) -> object:
+        """Give the operation's result, or a `FileFailure` as a value, or `LATER` and then call `done` with either."""
+        ...
+
+
+class Entropy(Protocol):
+    """Chance, given from outside so that a seed can replay it."""
+
+    def bytes(self, count: int) -> bytes: ...

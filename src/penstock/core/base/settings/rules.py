@@ -1,0 +1,185 @@
+"""What must hold between settings, and what one node cannot do: each rule yields a setting's name and a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+from penstock.core.base.settings.key import SettingError
+from penstock.core.base.settings.listeners import PLAINTEXT, Endpoint, Listeners
+
+Values = Mapping[str, Any]
+Broken = Iterator[tuple[str, str]]
+
+_MIB: Final = 1 << 20
+_IP_LIMIT: Final = r"\[?([0-9a-zA-Z\-%._:]+)\]?:([0-9]+)"
+
+
+def broken_rules(values: Values, given: Collection[str]) -> Broken:
+    for rule in (_identity, _one_node, _directories, _times, _compaction, _connection_limits):
+        yield from rule(values)
+    yield from _listeners(values, given)
+
+
+def _identity(values: Values) -> Broken:
+    if values["node.id"] < 0:
+        yield "broker.id", f"Invalid value {values['node.id']} for configuration node.id: Value must be at least 0"
+    if values["broker.id"] != values["node.id"]:
+        yield "broker.id", "You must set `node.id` to the same value as `broker.id`."
+
+
+def _one_node(values: Values) -> Broken:
+    if set(values["process.roles"]) != {"broker", "controller"}:
+        yield "process.roles", "a node stands alone, so process.roles must be broker,controller"
+    voters = values["controller.quorum.voters"]
+    if len(voters) > 1:
+        yield "controller.quorum.voters", "clusters of several nodes are not built yet: name this node only"
+    elif voters and int(voters[0].partition("@")[0]) != values["node.id"]:
+        yield "controller.quorum.voters", f"the set of voters must include this node's id {values['node.id']}"
+    if len(values["controller.quorum.bootstrap.servers"]) > 1:
+        yield (
+            "controller.quorum.bootstrap.servers",
+            "clusters of several nodes are not built yet: name this node's controller listener only",
+        )
+
+
+def _directories(values: Values) -> Broken:
+    name = "log.dir" if values["log.dirs"] is None else "log.dirs"
+    if len(values[name]) > 1:
+        yield name, f"a node has one log directory: give {name} one path"
+
+
+def _times(values: Values) -> Broken:
+    if values["log.roll.ms"] is not None and values["log.roll.ms"] < 1:
+        yield "log.roll.ms", "log.roll.ms must be greater than or equal to 1"
+    if values["log.roll.jitter.ms"] is not None and values["log.roll.jitter.ms"] < 0:
+        yield "log.roll.jitter.ms", "log.roll.jitter.ms must be greater than or equal to 0"
+    for name in ("log.retention.ms", "log.retention.minutes", "log.retention.hours"):
+        if values[name] is not None:
+            if values[name] == 0:
+                yield name, f"{name} must be unlimited (-1) or, greater than or equal to 1"
+            break
+
+
+def _compaction(values: Values) -> Broken:
+    if values["log.cleaner.dedupe.buffer.size"] <= _MIB:
+        yield "log.cleaner.dedupe.buffer.size", "log.cleaner.dedupe.buffer.size must be more than 1 MiB"
+    low, high = values["log.cleaner.min.compaction.lag.ms"], values["log.cleaner.max.compaction.lag.ms"]
+    if low > high:
+        yield (
+            "log.cleaner.min.compaction.lag.ms",
+            f"log.cleaner.min.compaction.lag.ms ({low}) > log.cleaner.max.compaction.lag.ms ({high})",
+        )
+
+
+def _connection_limits(values: Values) -> Broken:
+    name = "max.connections.per.ip.overrides"
+    try:
+        overrides = ip_limits(values[name])
+    except SettingError as error:
+        yield name, str(error)
+        return
+    if values["max.connections.per.ip"] == 0 and not overrides:
+        yield "max.connections.per.ip", f"max.connections.per.ip can be set to zero only if {name} property is set."
+
+
+def ip_limits(text: str) -> dict[str, int]:
+    """The limits of connections for certain addresses, from `host:count,host:count`."""
+    limits = {}
+    for entry in filter(None, re.split(r"\s*,\s*", text.strip())):
+        match = re.fullmatch(_IP_LIMIT, entry)
+        if not match:
+            raise SettingError(f"max.connections.per.ip.overrides: {entry} is not of the form host:count")
+        limits[match[1]] = int(match[2])
+    return limits
+
+
+def _listeners(values: Values, given: Collection[str]) -> Broken:
+    try:
+        listeners = Listeners.read(values, "listener.security.protocol.map" in given)
+    except SettingError as error:
+        yield "listeners", str(error)
+        return
+    opened = (*listeners.broker, *listeners.controller)
+    yield from _plaintext_only(opened)
+    yield from _ports(opened)
+    yield from _names(values, given, listeners)
+    yield from _advertised(listeners)
+
+
+def _plaintext_only(opened: tuple[Endpoint, ...]) -> Broken:
+    for endpoint in opened:
+        if endpoint.protocol != PLAINTEXT:
+            yield (
+                "listeners",
+                f"listener {endpoint.name} asks for {endpoint.protocol}, but TLS and SASL are not built yet, "
+                "so its connections would be neither private nor authenticated",
+            )
+
+
+def _ports(opened: tuple[Endpoint, ...]) -> Broken:
+    """Two listeners may share a port only where one address is IPv4 and the other IPv6; port 0 is any free one."""
+    ports: dict[int, list[Endpoint]] = {}
+    for endpoint in opened:
+        if endpoint.port:
+            ports.setdefault(endpoint.port, []).append(endpoint)
+    for port, sharing in ports.items():
+        families = [_family(endpoint.host) for endpoint in sharing]
+        if len(sharing) > 1 and sorted(families) != ["IPv4", "IPv6"]:
+            names = ", ".join(endpoint.name for endpoint in sharing)
+            yield "listeners", f"each listener must have a different port: {names} share {port}"
+
+
+def _family(host: str) -> str:
+    if ":" in host:
+        return "IPv6"
+    return "IPv4" if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", host) else "name"
+
+
+def _names(values: Values, given: Collection[str], listeners: Listeners) -> Broken:
+    opened = {endpoint.name for endpoint in listeners.controller}
+    missing = [name for name in values["controller.listener.names"] if name.upper() not in opened]
+    if missing:
+        yield (
+            "controller.listener.names",
+            "controller.listener.names must only contain values appearing in the 'listeners' configuration: "
+            f"there is no {', '.join(missing)}",
+        )
+    inter_broker = values["inter.broker.listener.name"]
+    if inter_broker is None:
+        return
+    if "security.inter.broker.protocol" in given:
+        yield (
+            "inter.broker.listener.name",
+            "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set.",
+        )
+    valid = [endpoint.name for endpoint in listeners.advertised]
+    if inter_broker.upper() not in valid:
+        yield (
+            "inter.broker.listener.name",
+            "inter.broker.listener.name must be a listener name defined in advertised.listeners. "
+            f"The valid options based on currently configured listeners are {','.join(valid)}",
+        )
+
+
+def _advertised(listeners: Listeners) -> Broken:
+    if not listeners.advertised:
+        yield (
+            "advertised.listeners",
+            "There must be at least one broker advertised listener. "
+            "Perhaps all listeners appear in controller.listener.names?",
+        )
+    opened = {endpoint.name for endpoint in listeners.broker}
+    for endpoint in listeners.advertised:
+        if endpoint.name not in opened:
+            yield (
+                "advertised.listeners",
+                "advertised.listeners listener names must be equal to or a subset of the ones defined in listeners: "
+                f"there is no {endpoint.name}",
+            )
+        if endpoint.host == "0.0.0.0":
+            yield (
+                "advertised.listeners",
+                "advertised.listeners cannot use the nonroutable meta-address 0.0.0.0. Use a routable IP address.",
+            )

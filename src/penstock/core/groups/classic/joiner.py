@@ -1,0 +1,66 @@
+"""A request to join, in one shape for all versions, and what every way of joining does with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.groups.classic.group import ClassicGroup
+from penstock.core.groups.classic.member import Member, Protocols
+from penstock.core.groups.classic.replies import join_refused
+from penstock.core.groups.turn import Turn
+from penstock.core.rsm.result import Reply
+from penstock.core.wire.api.join_group import JoinGroupRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Joiner:
+    """One JoinGroup request, in the shape of the newest version."""
+
+    reply: Reply
+    version: int
+    client_id: str
+    client_host: str
+    group_id: str
+    member_id: str
+    instance_id: str | None
+    protocol_type: str
+    protocols: Protocols
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+
+    @classmethod
+    def of(cls, request: JoinGroupRequest, version: int, client_id: str, client_host: str, reply: Reply) -> Joiner:
+        # Version 0 has no rebalance timeout; members were given as long as their session.
+        timeout_ms = request.session_timeout_ms if version == 0 else request.rebalance_timeout_ms
+        return cls(
+            reply=reply,
+            version=version,
+            client_id=client_id,
+            client_host=client_host,
+            group_id=request.group_id,
+            member_id=request.member_id,
+            instance_id=request.group_instance_id,
+            protocol_type=request.protocol_type,
+            protocols=tuple((each.name, each.metadata) for each in request.protocols),
+            session_timeout_ms=request.session_timeout_ms,
+            rebalance_timeout_ms=timeout_ms,
+        )
+
+
+def update(group: ClassicGroup, member: Member, joiner: Joiner) -> None:
+    """A member's newest word about itself counts."""
+    group.change_protocols(member, joiner.protocols)
+    member.rebalance_timeout_ms = joiner.rebalance_timeout_ms
+    member.session_timeout_ms = joiner.session_timeout_ms
+
+
+def park(turn: Turn, group: ClassicGroup, member_id: str, reply: Reply) -> None:
+    """Let a join wait for the generation.
+
+    A member that joins twice has given up on its first request, and Kafka never answers that one. Replies of one
+    connection leave in order here, so a silent one would hold up all that follow: it is told to join again instead.
+    """
+    displaced = turn.room.sit(group.joining, member_id, reply)
+    if displaced is not None:
+        turn.answer_seat(displaced, join_refused(member_id, ErrorCode.REBALANCE_IN_PROGRESS))

@@ -1,0 +1,95 @@
+"""A classic group as a record: its last complete generation, or that it is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.core.groups.classic.group import ClassicGroup
+from penstock.core.groups.classic.member import Member
+from penstock.core.groups.classic.states import State
+from penstock.core.groups.records import TAG_BYTES, record, tag_of, tombstone
+from penstock.core.rsm.result import KeyValue
+from penstock.core.wire.stored.classic_group import GroupMetadataKey, GroupMetadataValue, MemberMetadata
+
+GROUP_METADATA_TYPE = GroupMetadataKey.TYPE
+# Kafka 4.3 writes version 3 whatever the metadata version, and reads up to 4.
+_VALUE_VERSION = 3
+_NO_TIMESTAMP = -1
+_NO_TIMEOUT = -1
+
+
+def group_metadata_record(group: ClassicGroup, assignments: Mapping[str, bytes]) -> KeyValue:
+    """The group as it is now, with the assignment its members are about to get."""
+    value = GroupMetadataValue(
+        protocol_type=group.protocol_type or "",
+        generation=group.generation,
+        protocol=group.protocol,
+        leader=group.leader,
+        current_state_timestamp=_NO_TIMESTAMP if group.state_since_ms is None else group.state_since_ms,
+        members=[_member_value(group, member, assignments[member.member_id]) for member in group.members.values()],
+    )
+    return record(GroupMetadataKey(group=group.group_id), value, _VALUE_VERSION)
+
+
+def group_tombstone(group_id: str) -> KeyValue:
+    return tombstone(GroupMetadataKey(group=group_id))
+
+
+def decode_group_key(key: bytes) -> str:
+    return GroupMetadataKey.decode(key, 0, TAG_BYTES).group
+
+
+def decode_group_value(value: bytes) -> GroupMetadataValue:
+    return GroupMetadataValue.decode(value, tag_of(value), TAG_BYTES)
+
+
+def restored(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
+    """The group that a record describes. A member's other protocols are not kept; it names them when it rejoins."""
+    since_ms = value.current_state_timestamp
+    group = ClassicGroup(group_id, None if since_ms == _NO_TIMESTAMP else since_ms)
+    group.generation = value.generation
+    group.protocol = value.protocol
+    group.leader = value.leader
+    for stored in value.members:
+        group.add(_restored_member(stored, value.protocol or ""), value.protocol_type)
+    group.protocol_type = value.protocol_type or None
+    group.state = State.STABLE if group.members else State.EMPTY
+    group.learn_subscriptions()
+    return group
+
+
+def recorded(group: ClassicGroup, value: GroupMetadataValue, now_ms: int) -> None:
+    """The log now holds a record of this living group; the assignment in it makes the generation stable."""
+    if group.state is not State.COMPLETING_REBALANCE or value.generation != group.generation:
+        return
+    for stored in value.members:
+        group.members[stored.member_id].assignment = stored.assignment
+    group.move_to(State.STABLE, now_ms)
+
+
+def _member_value(group: ClassicGroup, member: Member, assignment: bytes) -> MemberMetadata:
+    assert group.protocol is not None, "a group with members has a protocol"
+    return MemberMetadata(
+        member_id=member.member_id,
+        group_instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        rebalance_timeout=member.rebalance_timeout_ms,
+        session_timeout=member.session_timeout_ms,
+        subscription=member.metadata(group.protocol),
+        assignment=assignment,
+    )
+
+
+def _restored_member(stored: MemberMetadata, protocol: str) -> Member:
+    timeout_ms = stored.session_timeout if stored.rebalance_timeout == _NO_TIMEOUT else stored.rebalance_timeout
+    return Member(
+        member_id=stored.member_id,
+        instance_id=stored.group_instance_id,
+        client_id=stored.client_id,
+        client_host=stored.client_host,
+        rebalance_timeout_ms=timeout_ms,
+        session_timeout_ms=stored.session_timeout,
+        protocols=((protocol, stored.subscription),),
+        assignment=stored.assignment,
+    )

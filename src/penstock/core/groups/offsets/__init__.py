@@ -1,0 +1,1 @@
+"""Committed offsets: how far each group has read, whatever kind of group it is."""

@@ -1,0 +1,88 @@
+"""OffsetCommit, versions 2 to 10: a group writes down how far it has read.
+
+Versions 2 to 4 may ask for a retention of their own. Version 6 adds the leader epoch, 7 static members, and 10 names
+topics by id.
+"""
+
+from __future__ import annotations
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.groups.offsets.records import offset_record
+from penstock.core.groups.offsets.store import CommittedOffset
+from penstock.core.groups.topics import NO_TOPIC_ID, TopicLookup
+from penstock.core.groups.turn import Turn
+from penstock.core.wire.api.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+TOPIC_IDS_FROM = 10
+_DEFAULT_RETENTION = -1
+
+
+def commit(
+    turn: Turn, topics: TopicLookup, request: OffsetCommitRequest, version: int, refusal: ErrorCode
+) -> OffsetCommitResponse:
+    """Commit what can be committed. `refusal` is what the group says to this sender, for every existing partition."""
+    return OffsetCommitResponse(
+        topics=[_commit_topic(turn, topics, request, topic, version, refusal) for topic in request.topics]
+    )
+
+
+def _commit_topic(
+    turn: Turn,
+    topics: TopicLookup,
+    request: OffsetCommitRequest,
+    topic: OffsetCommitRequestTopic,
+    version: int,
+    refusal: ErrorCode,
+) -> OffsetCommitResponseTopic:
+    name, topic_id, missing = _resolved(topics, topic, version)
+    partition_count = topics.partition_count(name) or 0
+    answers = []
+    for partition in topic.partitions:
+        code = missing
+        if code is ErrorCode.NONE:
+            code = _refusal(turn, partition, partition_count) or refusal
+        if code is ErrorCode.NONE:
+            committed = _committed(turn.now_ms, request, partition, topic_id)
+            turn.result.records.append(offset_record(request.group_id, name, partition.partition_index, committed))
+        answers.append(OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=code))
+    return OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=answers)
+
+
+def _resolved(topics: TopicLookup, topic: OffsetCommitRequestTopic, version: int) -> tuple[str, bytes, ErrorCode]:
+    """Name and id of a topic, of which the request carries one, or the error that one of them is unknown."""
+    if version >= TOPIC_IDS_FROM:
+        name = topics.name_of(topic.topic_id)
+        return (name, topic.topic_id, ErrorCode.NONE) if name else ("", topic.topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
+    topic_id = topics.id_of(topic.name)
+    if topic_id is None:
+        return topic.name, NO_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return topic.name, topic_id, ErrorCode.NONE
+
+
+def _refusal(turn: Turn, partition: OffsetCommitRequestPartition, partition_count: int) -> ErrorCode:
+    if not 0 <= partition.partition_index < partition_count:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if len(partition.committed_metadata or "") > turn.settings.offset_metadata_chars_max:
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE
+    return ErrorCode.NONE
+
+
+def _committed(
+    now_ms: int, request: OffsetCommitRequest, partition: OffsetCommitRequestPartition, topic_id: bytes
+) -> CommittedOffset:
+    retention_ms = request.retention_time_ms
+    return CommittedOffset(
+        offset=partition.committed_offset,
+        leader_epoch=partition.committed_leader_epoch,
+        metadata=partition.committed_metadata or "",
+        committed_ms=now_ms,
+        expires_ms=None if retention_ms == _DEFAULT_RETENTION else now_ms + retention_ms,
+        topic_id=topic_id,
+    )

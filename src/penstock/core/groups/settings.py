@@ -1,0 +1,23 @@
+"""What an operator may tune about groups, with Kafka's defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_MINUTE_MS = 60_000
+_DAY_MS = 24 * 60 * _MINUTE_MS
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """Each field carries the value of the broker key named beside it."""
+
+    session_timeout_ms_min: int = 6_000  # group.min.session.timeout.ms
+    session_timeout_ms_max: int = 30 * _MINUTE_MS  # group.max.session.timeout.ms
+    initial_rebalance_delay_ms: int = 3_000  # group.initial.rebalance.delay.ms
+    group_members_max: int = 2**31 - 1  # group.max.size
+    offset_metadata_chars_max: int = 4096  # offset.metadata.max.bytes, which Kafka compares with characters
+    offsets_retention_ms: int = 7 * _DAY_MS  # offsets.retention.minutes
+    # Not a broker key. A newcomer does not know its member id before the reply, so it cannot send heartbeats; this
+    # bounds how long a joiner that went away keeps its place.
+    new_member_join_timeout_ms: int = 5 * _MINUTE_MS

@@ -1,0 +1,29 @@
+"""One event being handled: what time it is, what may be asked for, and what has been decided so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from penstock.core.groups.settings import GroupSettings
+from penstock.core.groups.waiting import Seat, WaitingRoom
+from penstock.core.rsm.result import Reply, Result, Timers
+from penstock.core.wire.schema import Message
+
+
+@dataclass(slots=True)
+class Turn:
+    """Passed down through the rules of one event, and thrown away after it."""
+
+    now_ms: int
+    settings: GroupSettings
+    timers: Timers
+    room: WaitingRoom
+    result: Result = field(default_factory=Result)
+
+    def answer(self, reply: Reply, response: Message) -> None:
+        self.result.replies.append((reply, response))
+
+    def answer_seat(self, seat: Seat, response: Message) -> None:
+        """Answer a parked request, unless its connection is gone."""
+        if seat.reply is not None:
+            self.answer(seat.reply, response)

@@ -1,0 +1,169 @@
+"""A data folder: every partition's log in it, the checkpoints they share, and the mark of a clean stop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from penstock.core.base.ports import (
+    Append,
+    Entry,
+    File,
+    ListDir,
+    MakeDir,
+    Pause,
+    RemoveDir,
+    RenameDir,
+    Steps,
+    Unlink,
+)
+from penstock.core.log import checkpoints
+from penstock.core.log.checkpoints import Offsets
+from penstock.core.log.durable import sync_file, sync_folder
+from penstock.core.log.log import Log
+from penstock.core.log.names import (
+    CLEAN_MARK_FILE,
+    CLEANER_FILE,
+    DELETED_DIR,
+    HIGH_WATERMARKS_FILE,
+    LOG_STARTS_FILE,
+    METADATA_DIR,
+    PARTITION_FILE,
+    RECOVERY_POINTS_FILE,
+    parse_folder,
+)
+from penstock.core.log.partition_file import decode_topic_id, encode_topic_id
+from penstock.core.log.recovery import Standing, open_log
+from penstock.core.log.settings import LogContext, LogSettings
+
+_NO_BROKER_EPOCH: Final = -1
+
+
+class LogDirectory:
+    """The logs of one folder by (topic, partition)."""
+
+    __slots__ = ("_context", "_written", "broker_epoch", "high_watermarks", "logs", "root", "was_clean")
+
+    def __init__(self, root: str, context: LogContext) -> None:
+        self.root = root
+        self._context = context
+        self.logs: dict[tuple[str, int], Log] = {}
+        # What the last run left behind: whether it stopped cleanly, its broker epoch, the high watermarks it knew.
+        self.was_clean = False
+        self.broker_epoch = _NO_BROKER_EPOCH
+        self.high_watermarks: Offsets = {}
+        self._written: dict[str, Offsets] = {}
+
+    def load(self, settings_for: Callable[[str], LogSettings], now_ms: int) -> Steps[dict[tuple[str, int], Log]]:
+        """Open every log in the folder, recovering those that need it."""
+        yield MakeDir(self.root)
+        entries: list[Entry] = yield ListDir(self.root)
+        yield from self._take_clean_mark()
+        points = yield from self._read(RECOVERY_POINTS_FILE)
+        starts = yield from self._read(LOG_STARTS_FILE)
+        cleaned = yield from self._read(CLEANER_FILE)
+        self.high_watermarks = yield from self._read(HIGH_WATERMARKS_FILE)
+        for entry in entries:
+            if entry.is_dir and entry.name.endswith(DELETED_DIR):
+                yield from self._unlink_folder(f"{self.root}/{entry.name}")
+            key = parse_folder(entry.name) if entry.is_dir and entry.name != METADATA_DIR else None
+            if key is not None:
+                standing = Standing(self.was_clean, points.get(key, 0), starts.get(key, 0), cleaned.get(key))
+                yield from self._open(key, settings_for(key[0]), standing, now_ms)
+        return self.logs
+
+    def _open(self, key: tuple[str, int], settings: LogSettings, standing: Standing, now_ms: int) -> Steps[None]:
+        folder = self._folder(*key)
+        log = yield from open_log(*key, folder, settings, self._context, standing, now_ms)
+        log.topic_id = decode_topic_id((yield from checkpoints.read_file(f"{folder}/{PARTITION_FILE}")))
+        self.logs[key] = log
+        yield Pause()
+
+    def _take_clean_mark(self) -> Steps[None]:
+        """Read the mark and remove it for good, before anything changes: from now on a stop is unclean until proven."""
+        path = f"{self.root}/{CLEAN_MARK_FILE}"
+        data = yield from checkpoints.read_file(path)
+        self.was_clean = data is not None
+        if data is None:
+            return
+        try:
+            self.broker_epoch = int(json.loads(data)["brokerEpoch"])
+        except (ValueError, KeyError, TypeError):
+            self.broker_epoch = _NO_BROKER_EPOCH
+        yield Unlink(File(path))
+        yield from sync_folder(self.root)
+
+    def _read(self, name: str) -> Steps[Offsets]:
+        offsets = yield from checkpoints.read_offsets(f"{self.root}/{name}")
+        self._written[name] = offsets
+        return offsets
+
+    def _folder(self, topic: str, partition: int) -> str:
+        return f"{self.root}/{topic}-{partition}"
+
+    def create(self, topic: str, topic_id: bytes, partition: int, settings: LogSettings, now_ms: int) -> Steps[Log]:
+        """A new, empty log. Nothing is synced yet: the first flush that counts makes the folder's name last too, and
+        until then a power loss leaves no more than an empty partition, which is what it is."""
+        folder = self._folder(topic, partition)
+        log = Log(topic, partition, folder, settings, self._context, now_ms)
+        log.topic_id = topic_id
+        log.is_new = log.names_changed = True
+        self.logs[topic, partition] = log
+        yield MakeDir(folder)
+        file = File(f"{folder}/{PARTITION_FILE}")
+        yield Unlink(file)
+        yield Append(file, encode_topic_id(topic_id))
+        return log
+
+    def remove(self, log: Log) -> Steps[None]:
+        """Take a log away: its folder is renamed at once and emptied little by little."""
+        del self.logs[log.topic, log.partition]
+        log.blocked = "the partition was deleted"
+        while log.is_flushing or log.is_maintaining or log.writes or log.orphans:
+            yield Pause()
+        gone = f"{log.dir}.{(log.topic_id or b'').hex() or 0}{DELETED_DIR}"
+        yield RenameDir(log.dir, gone)
+        yield from sync_folder(self.root)
+        yield from self._unlink_folder(gone)
+
+    def _unlink_folder(self, path: str) -> Steps[None]:
+        entries: list[Entry] = yield ListDir(path)
+        for entry in entries:
+            yield Unlink(File(f"{path}/{entry.name}"))
+            yield Pause()
+        yield RemoveDir(path)
+
+    def checkpoint(self, high_watermarks: Mapping[tuple[str, int], int] | None = None) -> Steps[None]:
+        """Store recovery points, start offsets, cleaned offsets and high watermarks, as far as they changed."""
+        logs = list(self.logs.items())
+        changed = yield from self._write(RECOVERY_POINTS_FILE, {key: log.synced_offset for key, log in logs})
+        starts = {key: log.start_offset for key, log in logs if log.start_offset > log.segments[0].base_offset}
+        changed |= yield from self._write(LOG_STARTS_FILE, starts)
+        cleaned = {key: log.cleaned_offset for key, log in logs if log.cleaned_offset is not None}
+        changed |= yield from self._write(CLEANER_FILE, cleaned)
+        if high_watermarks is not None:
+            changed |= yield from self._write(HIGH_WATERMARKS_FILE, dict(high_watermarks))
+        if changed:
+            yield from sync_folder(self.root)
+
+    def _write(self, name: str, offsets: Offsets) -> Steps[bool]:
+        if self._written.get(name, {}) == offsets:
+            return False
+        yield from checkpoints.write_offsets(f"{self.root}/{name}", offsets)
+        self._written[name] = offsets
+        return True
+
+    def close(
+        self, high_watermarks: Mapping[tuple[str, int], int] | None = None, broker_epoch: int = -1
+    ) -> Steps[None]:
+        """Close every log; the mark of a clean stop comes last, and only if all of them could be closed."""
+        for log in list(self.logs.values()):
+            yield from log.close()
+        yield from self.checkpoint(high_watermarks)
+        if any(log.failure is not None for log in self.logs.values()):
+            return
+        mark = File(f"{self.root}/{CLEAN_MARK_FILE}")
+        yield Append(mark, json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":")).encode())
+        yield from sync_file(mark)
+        yield from sync_folder(self.root)

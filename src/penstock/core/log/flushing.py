@@ -1,0 +1,112 @@
+"""Flush and close: what is Written becomes Synced, and the recovery point follows.
+
+The order is the promise: log bytes, a sealed segment's indexes, producer snapshots and leader epochs first, then the
+names in the folder, and only then `synced_offset`. Below it recovery trusts everything without looking.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.core.base.ports import FileFailure, Pause, Steps
+from penstock.core.log import snapshots
+from penstock.core.log.durable import SyncFailed, sync_folder
+from penstock.core.log.segment import Segment
+
+if TYPE_CHECKING:
+    from penstock.core.log.log import Log
+
+
+def flush(log: Log) -> Steps[None]:
+    """Bring everything that is Written now to the disk. Appends and rolls may happen meanwhile; one flush at a time."""
+    while log.is_flushing:
+        yield Pause()
+    log.is_flushing = True
+    try:
+        yield from _flush(log)
+    except SyncFailed as failure:
+        log.fail(failure)
+        raise
+    finally:
+        log.is_flushing = False
+
+
+def _flush(log: Log) -> Steps[None]:
+    end_offset, in_flight = log.written_offset, bool(log.writes)
+    names_changed = log.names_changed
+    if not in_flight:
+        # An append in flight may be about to create its file, whose name then still needs the next flush.
+        log.names_changed = False
+    try:
+        names_changed |= yield from _sync_segments(log, end_offset, in_flight)
+        names_changed |= yield from _write_snapshots(log, end_offset)
+        names_changed |= log.epochs.dirty
+        yield from log.epochs.write(log.dir)
+        if names_changed:
+            yield from sync_folder(log.dir)
+            yield from _sync_parent(log)
+    except FileFailure:
+        log.names_changed |= names_changed
+        raise
+    log.synced_offset = max(log.synced_offset, end_offset)
+    log.unsynced_since_ms = None
+
+
+def _sync_segments(log: Log, end_offset: int, in_flight: bool) -> Steps[bool]:
+    """Sync the segments above the recovery point; True when one of them was sealed, which may have made files."""
+    was_sealed = False
+    for segment in _unsynced(log):
+        was_sealed |= segment.sealed
+        try:
+            yield from segment.sync(not in_flight or (segment.sealed and segment.end_offset <= end_offset))
+        except FileFailure:
+            # Retention may have taken the segment and its files meanwhile.
+            if not segment.removed:
+                raise
+    return was_sealed
+
+
+def _unsynced(log: Log) -> list[Segment]:
+    found = []
+    for segment in reversed(log.segments):
+        if segment.sealed and segment.end_offset <= log.synced_offset:
+            break
+        if segment.size_bytes:
+            found.append(segment)
+    return found[::-1]
+
+
+def _write_snapshots(log: Log, end_offset: int) -> Steps[bool]:
+    ready = [offset for offset in log.pending_snapshots if offset <= end_offset]
+    for offset in ready:
+        yield from snapshots.write(log.dir, offset, log.pending_snapshots[offset])
+        log.pending_snapshots.pop(offset, None)
+        log.snapshot_offsets.append(offset)
+    return bool(ready)
+
+
+def _sync_parent(log: Log) -> Steps[None]:
+    """A new folder's own name, once."""
+    if log.is_new:
+        yield from sync_folder(log.dir.rpartition("/")[0] or "/")
+        log.is_new = False
+
+
+def close(log: Log) -> Steps[None]:
+    """Sync everything, with whole indexes and a snapshot at the end, so that opening needs no scan."""
+    while log.is_maintaining or log.writes or log.orphans:
+        yield Pause()
+    log.blocked = "the log is closed"
+    if log.failure is not None:
+        return
+    active = log.active
+    if active.size_bytes:
+        active.times.append(active.max_timestamp, active.max_timestamp_offset)
+        for index in active.indexes():
+            if index.pending or not index.synced:
+                log.names_changed = True
+                yield from index.sync()
+    if log.end_offset and log.end_offset not in log.snapshot_offsets:
+        log.pending_snapshots[log.end_offset] = snapshots.encode(log.producers)
+    if log.synced_offset < log.end_offset or log.names_changed or log.pending_snapshots or log.epochs.dirty:
+        yield from flush(log)

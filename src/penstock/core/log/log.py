@@ -1,0 +1,378 @@
+"""A partition's log: the append, what is in flight, rolling. Everything that takes several file operations is in the
+module named after it (`reader`, `flushing`, `truncation`, `retention`, `cleaner`) and works on the state held here.
+
+Offsets move in this order: `end_offset` when a batch is accepted, `written_offset` when its bytes survive a crash of
+the process, `synced_offset` (the recovery point) when they survive power loss.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.base.ports import LATER, Buffer, File, FileFailure, Later, Slice, Steps
+from penstock.core.log import flushing, reader, retention, snapshots, truncation
+from penstock.core.log.epochs import LeaderEpochs
+from penstock.core.log.index_file import PENDING_BYTES_MAX
+from penstock.core.log.producers import Producers, SuspendedProducers
+from penstock.core.log.replay import replay_batch
+from penstock.core.log.segment import Segment
+from penstock.core.log.settings import LogContext, LogSettings
+from penstock.core.log.txn_index import AbortedTransaction
+from penstock.core.records.batch import BatchHeader, stamp
+
+# Positions of the newest batches, for readers at the end of the log; trimmed at twice this.
+RECENT_BATCHES_MAX: Final = 64
+
+
+class Write:
+    """An append that is not Written yet. `data` is kept while the append waits for an older file's last one."""
+
+    __slots__ = ("data", "end_offset", "has_producer", "is_done", "position", "segment")
+
+    def __init__(
+        self, segment: Segment, position: int, end_offset: int, has_producer: bool, data: bytes | None
+    ) -> None:
+        self.segment = segment
+        self.position = position
+        self.end_offset = end_offset
+        self.has_producer = has_producer
+        self.data = data
+        self.is_done = False
+
+
+class Log:
+    """One partition's records. Only one thread of control calls it; steps may interleave between operations."""
+
+    __slots__ = (
+        "_recent_offsets",
+        "_recent_positions",
+        "active",
+        "blocked",
+        "cleaned_offset",
+        "context",
+        "dir",
+        "end_offset",
+        "epochs",
+        "failure",
+        "flush_wanted",
+        "is_flushing",
+        "is_maintaining",
+        "is_new",
+        "names_changed",
+        "on_progress",
+        "orphans",
+        "partition",
+        "pending_snapshots",
+        "producers",
+        "segments",
+        "settings",
+        "snapshot_offsets",
+        "start_offset",
+        "synced_offset",
+        "topic",
+        "topic_id",
+        "trash",
+        "unsynced_since_ms",
+        "writes",
+        "written_offset",
+    )
+
+    def __init__(
+        self, topic: str, partition: int, folder: str, settings: LogSettings, context: LogContext, now_ms: int
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.topic_id: bytes | None = None
+        self.dir = folder
+        self.settings = settings
+        self.context = context
+        self.start_offset = 0
+        self.end_offset = 0
+        self.written_offset = 0
+        self.synced_offset = 0
+        # Below this the cleaner has been; None until it was there once.
+        self.cleaned_offset: int | None = None
+        self.failure: FileFailure | None = None
+        # Why appends are refused for the moment, if they are: a failed one is being undone.
+        self.blocked: str | None = None
+        self.on_progress: Callable[[], None] | None = None
+        self.producers = Producers()
+        self.epochs = LeaderEpochs()
+        self.active = Segment(folder, 0, context.index_cache, now_ms)
+        self.segments: list[Segment] = [self.active]
+        self.snapshot_offsets: list[int] = []
+        self.pending_snapshots: dict[int, bytes] = {}
+        self.writes: deque[Write] = deque()
+        # Appends the port still has to answer for, though their batches are given up already.
+        self.orphans = 0
+        self.is_flushing = False
+        self.flush_wanted = False
+        self.is_maintaining = False
+        # Names in the folder changed since its last SyncDir; the folder's own name is new.
+        self.names_changed = False
+        self.is_new = False
+        self.trash: list[tuple[int, File]] = []
+        self.unsynced_since_ms: int | None = None
+        self._recent_offsets = array("q")
+        self._recent_positions = array("q")
+
+    def __repr__(self) -> str:
+        return f"Log({self.topic}-{self.partition}, {self.start_offset}..{self.end_offset})"
+
+    # Appending
+
+    def append(self, batch: memoryview | bytearray, header: BatchHeader, leader_epoch: int, now_ms: int) -> int:
+        """Append one validated batch, stamping offset and epoch into it; gives its base offset."""
+        if self.blocked is not None:
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, self.blocked)
+        base_offset = self.end_offset
+        last_offset = base_offset + header.last_offset_delta
+        size, timestamp, settings = len(batch), header.max_timestamp, self.settings
+        segment = self.active
+        if not segment.size_bytes:
+            self.names_changed = True
+        elif segment.must_roll(size, last_offset, timestamp, now_ms, settings):
+            segment = self.roll(now_ms)
+            self.names_changed = True
+        stamp(batch, 0, base_offset, leader_epoch)
+        if leader_epoch != self.epochs.latest:
+            self.epochs.assign(leader_epoch, base_offset)
+        if header.producer_id >= 0:
+            self._track_producer(batch, header, base_offset)
+        self._remember(base_offset, segment.size_bytes)
+        if segment.append(size, last_offset, timestamp, settings.index_interval_bytes):
+            self._spill_index(segment)
+        self.end_offset = last_offset + 1
+        if not self.writes and self.context.files.append(segment.log, batch, self._appended):
+            self.written_offset = last_offset + 1
+        else:
+            self._await_write(segment, batch, header.producer_id >= 0)
+        return base_offset
+
+    def _remember(self, base_offset: int, position: int) -> None:
+        offsets = self._recent_offsets
+        offsets.append(base_offset)
+        self._recent_positions.append(position)
+        if len(offsets) > 2 * RECENT_BATCHES_MAX:
+            del offsets[:RECENT_BATCHES_MAX]
+            del self._recent_positions[:RECENT_BATCHES_MAX]
+
+    def forget_recent(self) -> None:
+        """Positions no longer hold: another file is active, or this one was cut."""
+        self._recent_offsets = array("q")
+        self._recent_positions = array("q")
+
+    def _track_producer(self, batch: Buffer, header: BatchHeader, base_offset: int) -> None:
+        aborted = replay_batch(self.producers, batch, 0, header, base_offset)
+        if aborted is not None:
+            self.active.aborted.append(aborted)
+
+    def _spill_index(self, segment: Segment) -> None:
+        """Write index entries out once enough of them are in memory."""
+        for index in (segment.offsets, segment.times):
+            if len(index.pending) >= PENDING_BYTES_MAX and not index.writing:
+                # A failure is no loss: the entries stay pending and are written when the segment is sealed.
+                self.context.tasks.run(index.spill(), _ignore)
+
+    # What is in flight
+
+    def _await_write(self, segment: Segment, batch: Buffer, has_producer: bool) -> None:
+        """Queue an append behind those in flight. One file's first append waits for the last one of the file before,
+        so that after a crash the log is whole up to some offset and empty behind it."""
+        writes = self.writes
+        held = bool(writes) and (writes[-1].segment is not segment or writes[-1].data is not None)
+        position = segment.size_bytes - len(batch)
+        write = Write(segment, position, self.end_offset, has_producer, bytes(batch) if held else None)
+        first = not writes
+        writes.append(write)
+        if not held and not first:
+            write.is_done = self.context.files.append(segment.log, batch, self._appended)
+
+    def _appended(self, result: object) -> None:
+        """The port answers for the oldest append it has not answered for."""
+        if self.orphans:
+            self.orphans -= 1
+            if not self.orphans:
+                self._begin_repair()
+            return
+        if isinstance(result, FileFailure):
+            self._lose(result)
+            return
+        next(write for write in self.writes if not write.is_done).is_done = True
+        self._retire_writes()
+        self._progress()
+
+    def _retire_writes(self) -> None:
+        """Move `written_offset` over what is done, and issue what was held for it."""
+        writes = self.writes
+        while writes and writes[0].is_done:
+            self.written_offset = writes.popleft().end_offset
+            if writes and writes[0].data is not None:
+                self._issue_held()
+        if not writes and self.pending_snapshots:
+            self.request_flush()
+
+    def _issue_held(self) -> None:
+        segment = self.writes[0].segment
+        for write in self.writes:
+            if write.segment is not segment:
+                break
+            assert write.data is not None
+            data, write.data = write.data, None
+            write.is_done = self.context.files.append(segment.log, data, self._appended)
+
+    def _lose(self, failure: FileFailure) -> None:
+        """An append failed: everything from it on is given up at once, so that whoever waits for it hears so now."""
+        lost = list(self.writes)
+        self.writes.clear()
+        self.blocked = f"a failed write is being undone: {failure.message}"
+        self.orphans = sum(1 for write in lost if write.data is None and not write.is_done) - 1
+        self.end_offset = self.written_offset
+        if any(write.has_producer for write in lost):
+            self.producers = SuspendedProducers()
+        truncation.drop_unwritten(self, lost[0].segment, lost[0].position)
+        self._progress()
+        if not self.orphans:
+            self._begin_repair()
+
+    def _begin_repair(self) -> None:
+        self.context.tasks.run(truncation.repair(self), self._repaired)
+
+    def _repaired(self, result: object) -> None:
+        if isinstance(result, Exception):
+            self.fail(result)
+        self._progress()
+
+    def fail(self, error: Exception) -> None:
+        """The folder can no longer be trusted to keep what it is given."""
+        if self.failure is None:
+            self.failure = error if isinstance(error, FileFailure) else FileFailure(-1, str(error))
+        self.blocked = self.failure.message
+
+    def _progress(self) -> None:
+        if self.on_progress is not None:
+            self.on_progress()
+
+    # Rolling and flushing
+
+    def roll(self, now_ms: int) -> Segment:
+        """Seal the active segment and go on in a new one; what must reach the disk for that follows behind."""
+        sealed = self.active
+        sealed.seal(self.end_offset)
+        self.active = Segment(self.dir, self.end_offset, self.context.index_cache, now_ms)
+        self.segments.append(self.active)
+        self.forget_recent()
+        self.pending_snapshots[self.end_offset] = snapshots.encode(self.producers)
+        self.request_flush()
+        return self.active
+
+    def request_flush(self) -> None:
+        """Flush in the background; one that is under way is followed by another, however often it was asked for."""
+        if self.is_flushing:
+            self.flush_wanted = True
+        elif self.failure is None:
+            self.flush_wanted = False
+            self.context.tasks.run(flushing.flush(self), self._flushed)
+
+    def _flushed(self, result: object) -> None:
+        self._progress()
+        if self.flush_wanted and not isinstance(result, Exception):
+            self.request_flush()
+
+    def flush(self) -> Steps[None]:
+        """Make everything Written so far survive power loss; moves `synced_offset`."""
+        yield from flushing.flush(self)
+        self._progress()
+
+    def needs_flush(self, now_ms: int) -> bool:
+        """Whether `flush.messages` or `flush.ms` asks for a flush; the time counts from the first call that found
+        something to flush."""
+        unsynced = self.written_offset - self.synced_offset
+        if unsynced <= 0:
+            self.unsynced_since_ms = None
+            return False
+        if self.unsynced_since_ms is None:
+            self.unsynced_since_ms = now_ms
+        return unsynced >= self.settings.flush_messages or now_ms - self.unsynced_since_ms >= self.settings.flush_ms
+
+    def close(self) -> Steps[None]:
+        """Leave a log that opens without recovery."""
+        yield from flushing.close(self)
+
+    # Reading
+
+    def read_cached(self, offset: int, max_bytes: int, upto_offset: int, min_one: bool) -> Slice | Later | None:
+        """Read without the disk: a Slice, None where there is nothing, LATER where `read` must be asked."""
+        if offset >= upto_offset or offset < self.start_offset:
+            reader.check_range(self, offset)
+            return None
+        offsets, positions = self._recent_offsets, self._recent_positions
+        if not offsets or offset < offsets[0]:
+            return LATER
+        first = bisect_right(offsets, offset) - 1
+        position, size_bytes = positions[first], self.active.size_bytes
+        limit = size_bytes
+        if upto_offset < self.end_offset and (last := bisect_left(offsets, upto_offset)) < len(positions):
+            limit = positions[last]
+        if limit - position > max_bytes:
+            last = bisect_right(positions, position + max_bytes) - 1
+            if last == first:
+                if not min_one:
+                    return None
+                last += 1
+            limit = min(limit, positions[last] if last < len(positions) else size_bytes)
+        return Slice(self.active.log, position, limit - position)
+
+    def read(self, offset: int, max_bytes: int, upto_offset: int, min_one: bool) -> Steps[Slice | None]:
+        """A range of one file that begins with the batch holding `offset` and ends before `upto_offset`'s batch."""
+        return reader.read(self, offset, max_bytes, upto_offset, min_one)
+
+    def offset_for_time(self, timestamp_ms: int) -> Steps[tuple[int, int, int] | None]:
+        """(timestamp, offset, leader epoch) of the first record at or after a time."""
+        return reader.offset_for_time(self, timestamp_ms)
+
+    def max_timestamp(self) -> Steps[tuple[int, int, int] | None]:
+        """(timestamp, offset, leader epoch) of the record with the largest timestamp."""
+        return reader.max_timestamp(self)
+
+    def aborted_transactions(self, offset: int, upto_offset: int) -> Steps[list[AbortedTransaction]]:
+        """The aborted transactions that a read_committed reader of this range must know."""
+        return reader.aborted_transactions(self, offset, upto_offset)
+
+    def epoch_end(self, epoch: int) -> tuple[int, int]:
+        """(epoch, end offset) as OffsetForLeaderEpoch answers."""
+        return self.epochs.end_of(epoch, self.end_offset)
+
+    def epoch_at(self, offset: int) -> int:
+        return self.epochs.at(offset)
+
+    def size_bytes(self) -> int:
+        return sum(segment.size_bytes for segment in self.segments)
+
+    # Removing
+
+    def delete_records(self, offset: int) -> Steps[None]:
+        """Move the start of the log; whole segments below it go with the next `retain`."""
+        return retention.delete_records(self, offset)
+
+    def retain(self, now_ms: int, upto_offset: int | None = None) -> Steps[int]:
+        """Remove the segments that the settings no longer keep, none that ends above `upto_offset` (the high
+        watermark); gives how many."""
+        return retention.retain(self, now_ms, self.written_offset if upto_offset is None else upto_offset)
+
+    def purge(self, now_ms: int) -> Steps[None]:
+        """Unlink the files whose delay is over."""
+        return retention.purge(self, now_ms)
+
+    def truncate_to(self, offset: int) -> Steps[None]:
+        """Cut off everything from `offset` on; nothing may be in flight."""
+        return truncation.truncate_to(self, offset)
+
+
+def _ignore(_: object) -> None:
+    """For work whose failure shows where it matters."""

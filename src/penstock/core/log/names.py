@@ -1,0 +1,61 @@
+"""File names of a partition's folder, as Kafka writes them: a 20-digit base offset, a kind, perhaps a stage."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+LOG: Final = ".log"
+INDEX: Final = ".index"
+TIME_INDEX: Final = ".timeindex"
+TXN_INDEX: Final = ".txnindex"
+SNAPSHOT: Final = ".snapshot"
+
+# Stages: of compaction's output before it counts, of the moment it replaces what it came from, of what waits to go.
+CLEANED: Final = ".cleaned"
+SWAP: Final = ".swap"
+DELETED: Final = ".deleted"
+TEMPORARY: Final = ".tmp"
+
+SEGMENT_KINDS: Final = (LOG, INDEX, TIME_INDEX, TXN_INDEX)
+
+EPOCHS_FILE: Final = "leader-epoch-checkpoint"
+PARTITION_FILE: Final = "partition.metadata"
+
+RECOVERY_POINTS_FILE: Final = "recovery-point-offset-checkpoint"
+LOG_STARTS_FILE: Final = "log-start-offset-checkpoint"
+CLEANER_FILE: Final = "cleaner-offset-checkpoint"
+HIGH_WATERMARKS_FILE: Final = "replication-offset-checkpoint"
+CLEAN_MARK_FILE: Final = ".kafka_cleanshutdown"
+
+DELETED_DIR: Final = "-delete"
+METADATA_DIR: Final = "__cluster_metadata-0"
+
+_FILE: Final = re.compile(
+    r"(\d{20})(\.log|\.index|\.timeindex|\.txnindex|\.snapshot)(\.cleaned|\.swap|\.deleted)?", re.ASCII
+)
+_DIR: Final = re.compile(r"([a-zA-Z0-9._-]{1,249})-(\d{1,10})", re.ASCII)
+
+
+class FileName(NamedTuple):
+    """A name taken apart; `stage` is empty for a file that counts."""
+
+    offset: int
+    kind: str
+    stage: str
+
+
+def path_of(folder: str, offset: int, kind: str, stage: str = "") -> str:
+    return f"{folder}/{offset:020d}{kind}{stage}"
+
+
+def parse_file(name: str) -> FileName | None:
+    """None for a name that is not one of a segment's or a snapshot's."""
+    match = _FILE.fullmatch(name)
+    return FileName(int(match[1]), match[2], match[3] or "") if match else None
+
+
+def parse_folder(name: str) -> tuple[str, int] | None:
+    """(topic, partition) of a partition's folder; None for every other name."""
+    match = _DIR.fullmatch(name)
+    return (match[1], int(match[2])) if match else None

@@ -1,0 +1,52 @@
+"""Walking the batches of a segment's file: from one header to the next, or through every byte."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from penstock.core.base.ports import File, Read, Steps
+from penstock.core.records.batch import HEADER_BYTES, BatchHeader, check_frame, read_header
+
+# About two milliseconds of work on small batches: whoever scans much asks for a Pause after each.
+CHUNK_BYTES: Final = 128 * 1024
+# Enough to get from one index entry to the next at the default interval, in one read.
+WALK_BYTES: Final = 8 * 1024
+
+
+class Located(NamedTuple):
+    """A batch and where its segment's file holds it."""
+
+    position: int
+    header: BatchHeader
+
+
+def walk_to(file: File, position: int, end: int, offset: int) -> Steps[Located | None]:
+    """The first batch from `position` on that ends at or after `offset`; None if there is none before `end`.
+    Raises CorruptBatch where the bytes are no row of batches."""
+    data, start = b"", position
+    while position + HEADER_BYTES <= end:
+        if position + HEADER_BYTES > start + len(data):
+            data = yield Read(file, position, min(WALK_BYTES, end - position))
+            start = position
+        header = read_header(data, position - start)
+        check_frame(header, position)
+        if header.last_offset >= offset:
+            return Located(position, header)
+        position += header.size
+    return None
+
+
+def read_chunk(file: File, position: int, end: int) -> Steps[bytes]:
+    """The bytes at `position`, with at least one whole batch among them if the file has it there."""
+    data: bytes = yield Read(file, position, min(CHUNK_BYTES, end - position))
+    if len(data) >= HEADER_BYTES:
+        size = read_header(data).size
+        if len(data) < size <= end - position:
+            data = yield Read(file, position, size)
+    return data
+
+
+def read_batch(file: File, located: Located) -> Steps[bytes]:
+    """A batch's bytes, for the jobs that look inside."""
+    data: bytes = yield Read(file, located.position, located.header.size)
+    return data

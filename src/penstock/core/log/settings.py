@@ -1,0 +1,56 @@
+"""What a log asks of its topic's settings, and the bounds that all logs of a node share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+from penstock.core.base.ports import Files
+from penstock.core.base.steps import Tasks
+from penstock.core.log.index_file import IndexCache
+
+
+class LogSettings(Protocol):
+    """The topic settings that act on files; replaceable while the log runs."""
+
+    @property
+    def segment_bytes(self) -> int: ...
+    @property
+    def segment_ms(self) -> int: ...
+    @property
+    def segment_jitter_ms(self) -> int: ...
+    @property
+    def segment_index_bytes(self) -> int: ...
+    @property
+    def index_interval_bytes(self) -> int: ...
+    @property
+    def cleanup_policy(self) -> Collection[str]: ...
+    @property
+    def retention_ms(self) -> int: ...
+    @property
+    def retention_bytes(self) -> int: ...
+    @property
+    def delete_retention_ms(self) -> int: ...
+    @property
+    def min_compaction_lag_ms(self) -> int: ...
+    @property
+    def max_compaction_lag_ms(self) -> int: ...
+    @property
+    def min_cleanable_dirty_ratio(self) -> float: ...
+    @property
+    def file_delete_delay_ms(self) -> int: ...
+    @property
+    def flush_messages(self) -> int: ...
+    @property
+    def flush_ms(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LogContext:
+    """What the logs of one node share: the disk, the driver of steps, the index cache, one broker setting."""
+
+    files: Files
+    tasks: Tasks
+    index_cache: IndexCache
+    producer_id_expiration_ms: int = 86_400_000

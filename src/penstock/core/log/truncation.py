@@ -1,0 +1,91 @@
+"""Cutting the end off: after a failed append, and when a follower's tail has diverged from its leader's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.core.base.ports import Pause, Size, Steps, Truncate, Unlink
+from penstock.core.log import replay, snapshots
+from penstock.core.log.durable import sync_file, sync_folder
+from penstock.core.log.producers import SuspendedProducers
+from penstock.core.log.reader import locate
+from penstock.core.log.segment import Segment
+
+if TYPE_CHECKING:
+    from penstock.core.log.log import Log
+
+
+def drop_unwritten(log: Log, segment: Segment, position: int) -> None:
+    """Forget, in memory, all that lies behind `position` of `segment`, where the first lost batch would begin."""
+    while log.segments[-1] is not segment:
+        log.segments.pop().removed = True
+    segment.sealed = False
+    segment.size_bytes = position
+    log.active = segment
+    log.forget_recent()
+    for offset in [offset for offset in log.pending_snapshots if offset > log.end_offset]:
+        del log.pending_snapshots[offset]
+
+
+def repair(log: Log) -> Steps[None]:
+    """Bring the files in line with what `drop_unwritten` decided, then let appends in again."""
+    while log.is_flushing:
+        yield Pause()
+    yield from _cut(log.active, log.end_offset, log.active.size_bytes)
+    log.epochs.truncate_end(log.end_offset)
+    if isinstance(log.producers, SuspendedProducers):
+        log.producers = yield from replay.producers_at(log, log.end_offset)
+    if log.failure is None:
+        log.blocked = None
+
+
+def truncate_to(log: Log, offset: int) -> Steps[None]:
+    """Cut off everything from `offset` on; appends are refused meanwhile."""
+    assert not log.writes, "nothing may be in flight"
+    assert not log.orphans, "nothing may be in flight"
+    if offset >= log.end_offset:
+        return
+    log.blocked = "the log is being truncated"
+    while log.is_flushing or log.is_maintaining:
+        yield Pause()
+    segment = _segment_of(log, offset)
+    located = yield from locate(log, segment, offset)
+    position = segment.size_bytes if located is None else located.position
+    log.end_offset = log.written_offset = offset if located is None else min(offset, located.header.base_offset)
+    log.synced_offset = min(log.synced_offset, log.end_offset)
+    dropped = [later for later in log.segments if later.base_offset > segment.base_offset]
+    drop_unwritten(log, segment, position)
+    for later in dropped:
+        for file in later.files():
+            yield Unlink(file)
+    yield from _cut(segment, log.end_offset, position)
+    yield from _drop_snapshots(log)
+    yield from sync_folder(log.dir)
+    log.epochs.truncate_end(log.end_offset)
+    log.producers = yield from replay.producers_at(log, log.end_offset)
+    log.blocked = None if log.failure is None else log.failure.message
+
+
+def _segment_of(log: Log, offset: int) -> Segment:
+    """The segment that holds `offset`, or the first one if all begin later."""
+    return next((s for s in reversed(log.segments) if s.base_offset <= offset), log.segments[0])
+
+
+def _cut(segment: Segment, offset: int, position: int) -> Steps[None]:
+    """Cut a segment's files. The log is synced, or power loss could bring back what was cut behind what comes next."""
+    size: int | None = yield Size(segment.log)
+    if size is not None:
+        yield Truncate(segment.log, position)
+        yield from sync_file(segment.log)
+    segment.size_bytes = position
+    segment.synced_bytes = min(segment.synced_bytes, position)
+    yield from segment.offsets.truncate(offset)
+    yield from segment.times.truncate(offset)
+    yield from segment.aborted.truncate(offset)
+    yield from replay.load_tail(segment)
+
+
+def _drop_snapshots(log: Log) -> Steps[None]:
+    for offset in [offset for offset in log.snapshot_offsets if offset > log.end_offset]:
+        log.snapshot_offsets.remove(offset)
+        yield from snapshots.remove(log.dir, offset)

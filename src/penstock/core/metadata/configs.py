@@ -1,0 +1,129 @@
+"""The controller's decisions about settings of topics, brokers and groups: checked, then written as records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.base.settings import (
+    BROKER_KEYS,
+    GROUP_KEYS,
+    TOPIC_KEYS,
+    BrokerSettings,
+    Key,
+    Kind,
+    SettingError,
+    parse_value,
+    validate_dynamic,
+    validate_group_overrides,
+    validate_topic_overrides,
+)
+from penstock.core.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Image
+from penstock.core.wire import Message
+from penstock.core.wire.stored.cluster_metadata import ConfigRecord
+
+SET, DELETE, APPEND, SUBTRACT = range(4)
+"""Operations of IncrementalAlterConfigs."""
+
+Operation = tuple[int, str, str | None]
+"""(operation, key, value)"""
+
+
+def check_resource(image: Image, resource_type: int, name: str) -> None:
+    """Refuse settings for what does not exist."""
+    if resource_type == TOPIC_RESOURCE:
+        if image.topic(name) is None:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name!r}.")
+    elif resource_type == BROKER_RESOURCE:
+        if name and not (name.isdecimal() and int(name) in image.brokers):
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"There is no broker {name!r}.")
+    elif resource_type != GROUP_RESOURCE:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"Settings of resource type {resource_type} cannot be changed.")
+
+
+def plan_increment(
+    image: Image, settings: BrokerSettings, resource_type: int, name: str, operations: list[Operation]
+) -> list[Message]:
+    """Decide about one resource of an IncrementalAlterConfigs request."""
+    check_resource(image, resource_type, name)
+    before = image.config(resource_type, name)
+    after = dict(before)
+    seen: set[str] = set()
+    for operation, key, value in operations:
+        if key in seen:
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"Setting {key} is given more than once.")
+        seen.add(key)
+        _operate(after, resource_type, operation, key, value)
+    _check_values(settings, resource_type, name, after)
+    return _difference(resource_type, name, before, after)
+
+
+def plan_replacement(
+    image: Image, settings: BrokerSettings, resource_type: int, name: str, configs: dict[str, str | None]
+) -> list[Message]:
+    """Decide about one resource of an AlterConfigs request: what is not named goes back to its default."""
+    check_resource(image, resource_type, name)
+    for key, value in configs.items():
+        if value is None:
+            raise ApiError(ErrorCode.INVALID_CONFIG, f"Setting {key} has no value.")
+    after = {key: value for key, value in configs.items() if value is not None}
+    _check_values(settings, resource_type, name, after)
+    return _difference(resource_type, name, image.config(resource_type, name), after)
+
+
+def _operate(after: dict[str, str], resource_type: int, operation: int, key: str, value: str | None) -> None:
+    if operation == DELETE:
+        after.pop(key, None)
+        return
+    if value is None:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"Setting {key} has no value.")
+    if operation == SET:
+        after[key] = value
+    elif operation in (APPEND, SUBTRACT):
+        known = _keys(resource_type).get(key)
+        if known is None or known.kind is not Kind.LIST:
+            raise ApiError(ErrorCode.INVALID_CONFIG, f"{key} is not a list: nothing can be added to or taken from it.")
+        items = _items(after.get(key, _default_text(known)))
+        given = _items(value)
+        items = [*items, *(item for item in given if item not in items)] if operation == APPEND else [
+            item for item in items if item not in given
+        ]
+        after[key] = ",".join(items)
+    else:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"Operation {operation} is not known.")
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _default_text(key: Key) -> str:
+    return ",".join(key.default) if isinstance(key.default, list | tuple) else str(key.default or "")
+
+
+def _keys(resource_type: int) -> Mapping[str, Key]:
+    return {TOPIC_RESOURCE: TOPIC_KEYS, BROKER_RESOURCE: BROKER_KEYS}.get(resource_type, GROUP_KEYS)
+
+
+def _check_values(settings: BrokerSettings, resource_type: int, name: str, after: dict[str, str]) -> None:
+    try:
+        if resource_type == TOPIC_RESOURCE:
+            validate_topic_overrides(after, settings)
+        elif resource_type == GROUP_RESOURCE:
+            validate_group_overrides(after, settings)
+        else:
+            validate_dynamic(after, per_broker=name != "")
+            for key, value in sorted(after.items()):
+                if key in BROKER_KEYS:
+                    parse_value(BROKER_KEYS[key], value)
+    except SettingError as error:
+        code = ErrorCode.INVALID_REQUEST if resource_type == BROKER_RESOURCE else ErrorCode.INVALID_CONFIG
+        raise ApiError(code, str(error)) from None
+
+
+def _difference(resource_type: int, name: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[Message]:
+    changed = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
+    return [
+        ConfigRecord(resource_type=resource_type, resource_name=name, name=key, value=after.get(key))
+        for key in changed
+    ]

@@ -1,0 +1,182 @@
+"""The controller's decisions about topics: what is asked, checked against the image, becomes records and an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.base.settings import BrokerSettings, SettingError, validate_topic_overrides
+from penstock.core.metadata.image import TOPIC_RESOURCE, Image, TopicImage
+from penstock.core.metadata.placement import check_assignment, place
+from penstock.core.wire import Message
+from penstock.core.wire.api.create_partitions import CreatePartitionsTopic
+from penstock.core.wire.api.create_topics import CreatableTopic
+from penstock.core.wire.stored.cluster_metadata import ConfigRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
+
+TOPIC_NAME_CHARS_MAX = 249
+PARTITIONS_PER_REQUEST_MAX = 10_000
+"""Kafka refuses requests that would make more records than one user operation may: so do we."""
+
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+_UNASSIGNED_DIRECTORY = bytes(16)
+
+
+def check_topic_name(name: str) -> None:
+    """Refuse what cannot be a topic (and so a folder) name."""
+    problem = None
+    if not name:
+        problem = "the empty string is not allowed"
+    elif name in (".", ".."):
+        problem = '"." and ".." are not allowed'
+    elif len(name) > TOPIC_NAME_CHARS_MAX:
+        problem = f"it is longer than {TOPIC_NAME_CHARS_MAX} characters"
+    elif not _LEGAL_NAME.fullmatch(name):
+        problem = "only letters, digits, '.', '_' and '-' are allowed"
+    if problem:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name {name!r} is illegal: {problem}.")
+
+
+def check_collision(image: Image, name: str) -> None:
+    """Refuse two names that differ only in '.' and '_': metrics could not tell them apart."""
+    if "." not in name and "_" not in name:
+        return
+    unified = name.replace(".", "_")
+    for other in image.topics:
+        if other != name and other.replace(".", "_") == unified:
+            raise ApiError(
+                ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic {name!r} collides with the existing topic {other!r}."
+            )
+
+
+@dataclass(slots=True)
+class NewTopic:
+    """A topic that may be created: its records in the order they are stored, and what the answer says of it."""
+
+    name: str
+    id: bytes
+    partitions: list[list[int]]
+    configs: dict[str, str] = field(default_factory=dict)
+
+    def records(self) -> Iterable[Message]:
+        yield TopicRecord(name=self.name, topic_id=self.id)
+        for key, value in self.configs.items():
+            yield ConfigRecord(resource_type=TOPIC_RESOURCE, resource_name=self.name, name=key, value=value)
+        for index, replicas in enumerate(self.partitions):
+            yield _partition_record(self.id, index, replicas)
+
+
+def _partition_record(topic_id: bytes, index: int, replicas: list[int]) -> PartitionRecord:
+    return PartitionRecord(
+        partition_id=index,
+        topic_id=topic_id,
+        replicas=replicas,
+        isr=replicas,
+        leader=replicas[0],
+        leader_epoch=0,
+        partition_epoch=0,
+        directories=[_UNASSIGNED_DIRECTORY] * len(replicas),
+    )
+
+
+def active_brokers(image: Image) -> list[int]:
+    return sorted(broker.id for broker in image.brokers.values() if not broker.fenced)
+
+
+def plan_topic(image: Image, settings: BrokerSettings, topic: CreatableTopic, new_id: Callable[[], bytes]) -> NewTopic:
+    """Decide about one topic of a CreateTopics request, or raise the error its user gets."""
+    check_topic_name(topic.name)
+    if image.topic(topic.name) is not None:
+        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+    check_collision(image, topic.name)
+    configs = _checked_configs(topic)
+    replicas = _manual_replicas(image, topic) if topic.assignments else _placed_replicas(image, settings, topic)
+    return NewTopic(topic.name, new_id(), replicas, configs)
+
+
+def _checked_configs(topic: CreatableTopic) -> dict[str, str]:
+    configs: dict[str, str] = {}
+    for config in topic.configs:
+        if config.value is None:
+            raise ApiError(ErrorCode.INVALID_CONFIG, f"Topic config {config.name} has no value.")
+        configs[config.name] = config.value
+    try:
+        validate_topic_overrides(configs)
+    except SettingError as error:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from None
+    return configs
+
+
+def _manual_replicas(image: Image, topic: CreatableTopic) -> list[list[int]]:
+    if topic.replication_factor != -1 or topic.num_partitions != -1:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            "With a manual assignment, the number of partitions and the replication factor must both be -1.",
+        )
+    code = ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    found: dict[int, list[int]] = {}
+    expected: int | None = None
+    for assignment in topic.assignments:
+        if assignment.partition_index in found:
+            raise ApiError(code, f"Partition {assignment.partition_index} is assigned more than once.")
+        check_assignment(assignment.broker_ids, sorted(image.brokers), expected)
+        expected = len(assignment.broker_ids)
+        found[assignment.partition_index] = assignment.broker_ids
+    if sorted(found) != list(range(len(found))):
+        raise ApiError(code, "The assigned partitions must be numbered from 0 without a gap.")
+    return [found[index] for index in range(len(found))]
+
+
+def _placed_replicas(image: Image, settings: BrokerSettings, topic: CreatableTopic) -> list[list[int]]:
+    factor = topic.replication_factor
+    if factor == 0 or factor < -1:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR, "Replication factor must be above 0, or -1 for the default."
+        )
+    if topic.num_partitions == 0 or topic.num_partitions < -1:
+        raise ApiError(ErrorCode.INVALID_PARTITIONS, "Number of partitions must be above 0, or -1 for the default.")
+    partitions = settings["num.partitions"] if topic.num_partitions == -1 else topic.num_partitions
+    if partitions > PARTITIONS_PER_REQUEST_MAX:
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION, f"A request may create at most {PARTITIONS_PER_REQUEST_MAX} partitions."
+        )
+    factor = settings["default.replication.factor"] if factor == -1 else factor
+    return place(active_brokers(image), partitions, factor, len(image.topics))
+
+
+def plan_partitions(image: Image, topic: CreatePartitionsTopic) -> list[Message]:
+    """Decide about one topic of a CreatePartitions request."""
+    known = image.topic(topic.name)
+    if known is None:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {topic.name!r}.")
+    added = topic.count - len(known)
+    if added <= 0:
+        raise ApiError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"Topic {topic.name!r} has {len(known)} partition(s); {topic.count} would not be an increase.",
+        )
+    if added > PARTITIONS_PER_REQUEST_MAX:
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION, f"A request may create at most {PARTITIONS_PER_REQUEST_MAX} partitions."
+        )
+    replicas = _added_replicas(image, known, topic, added)
+    return [_partition_record(known.id, len(known) + index, each) for index, each in enumerate(replicas)]
+
+
+def _added_replicas(image: Image, known: TopicImage, topic: CreatePartitionsTopic, added: int) -> list[list[int]]:
+    factor = len(known.replicas[0])
+    if topic.assignments is None:
+        return place(active_brokers(image), added, factor, len(known))
+    if len(topic.assignments) != added:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"{added} partition(s) are to be added, but {len(topic.assignments)} assignment(s) were given.",
+        )
+    for assignment in topic.assignments:
+        check_assignment(assignment.broker_ids, sorted(image.brokers), factor)
+    return [assignment.broker_ids for assignment in topic.assignments]
+
+
+def plan_removal(topic: TopicImage) -> list[Message]:
+    return [RemoveTopicRecord(topic_id=topic.id)]

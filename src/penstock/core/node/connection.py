@@ -1,0 +1,150 @@
+"""A client's connection without its socket: bytes in, frames, slots, parts out, and when to stop reading."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from penstock.core.node.slots import Part, Slot
+from penstock.core.wire.errors import DecodeError
+from penstock.core.wire.frames import FrameReader
+
+if TYPE_CHECKING:
+    from penstock.core.node.node import Node
+
+
+class Connection:
+    """One client. The world feeds it and sends what `take_output` gives."""
+
+    __slots__ = (
+        "_frames",
+        "_node",
+        "_out_bytes",
+        "_reader",
+        "_unsent",
+        "closing",
+        "dirty",
+        "gone",
+        "host",
+        "last_active_ms",
+        "listener",
+        "out",
+        "port",
+        "reading",
+        "slots",
+    )
+
+    def __init__(self, node: Node, host: str, port: int, listener: str) -> None:
+        self._node = node
+        self._reader = FrameReader(node.limits.frame_bytes_max)
+        self._frames: Iterator[memoryview] | None = None
+        self._out_bytes = 0
+        self._unsent = 0
+        self.host = host
+        self.port = port
+        self.listener = listener
+        self.slots: deque[Slot] = deque()
+        self.out: list[Part] = []
+        self.closing = False
+        self.gone = False
+        self.dirty = False
+        self.reading = True
+        self.last_active_ms = node.now_ms
+
+    def get_buffer(self, hint: int) -> memoryview:
+        return self._reader.get_buffer(hint)
+
+    def received(self, count: int) -> None:
+        """`count` bytes were put into the buffer given last."""
+        self.last_active_ms = self._node.now_ms
+        self._frames = iter(self._reader.received(count))
+        self._serve()
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes from a world without buffers of ours."""
+        while data and not self.closing:
+            buffer = self.get_buffer(len(data))
+            taken = min(len(buffer), len(data))
+            buffer[:taken] = data[:taken]
+            del buffer
+            data = data[taken:]
+            self.received(taken)
+
+    def closed(self) -> None:
+        """The peer went away: its slots are cancelled, what it had us append is not."""
+        self.gone = True
+        self.closing = True
+        for slot in self.slots:
+            self._node.cancelled(slot)
+        self.slots.clear()
+        self.out.clear()
+        self._frames = None
+        self._node.disconnected(self)
+
+    def close(self) -> None:
+        """Send what is ready, then close."""
+        if not self.closing:
+            self.closing = True
+            self.mark()
+
+    def take_output(self) -> list[Part]:
+        """Everything that can be sent now, in order."""
+        out, self.out = self.out, []
+        self._unsent += self._out_bytes
+        self._out_bytes = 0
+        return out
+
+    def sent(self, bytes_left: int) -> None:
+        """The world still holds this much unsent; go on reading once that is little enough."""
+        self._unsent = bytes_left
+        if not self.reading and not self.closing:
+            self._serve()
+
+    def put(self, parts: list[Part], size: int) -> None:
+        self.out += parts
+        self._out_bytes += size
+        if not self.dirty:
+            self.mark()
+
+    def mark(self) -> None:
+        if not self.dirty:
+            self.dirty = True
+            self._node.dirty.append(self)
+
+    def drain(self) -> None:
+        """Move replies that are ready, and whose turn it is, to the output."""
+        slots = self.slots
+        while slots and (parts := slots[0].parts) is not None:
+            slot = slots.popleft()
+            if parts:
+                self.put(parts, slot.size)
+            self._node.answered(slot)
+        if not self.reading:
+            self.mark()
+
+    def resume(self) -> None:
+        """At the end of a turn: serve frames that back-pressure had left in the buffer."""
+        if not self.reading and not self.closing:
+            self._serve()
+
+    def _serve(self) -> None:
+        """Run the frames that have arrived, as long as slots and output have room."""
+        frames, node, limits = self._frames, self._node, self._node.limits
+        self.reading = True
+        if frames is None:
+            return
+        try:
+            while not self.closing:
+                if len(self.slots) >= limits.slots_max or self._out_bytes + self._unsent >= limits.output_bytes_max:
+                    self.reading = False
+                    return
+                frame = next(frames, None)
+                if frame is None:
+                    break
+                node.dispatch(self, frame)
+        except DecodeError as error:
+            node.metrics.malformed += 1
+            node.log("warning", f"closed {self.host}:{self.port}, which sent something that is not Kafka: {error}")
+            self.close()
+        self._frames = None

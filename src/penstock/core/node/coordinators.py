@@ -1,0 +1,217 @@
+"""Group coordinators: one machine per local partition of `__consumer_offsets`, folded from it, driven over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import TYPE_CHECKING
+
+from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.base.ports import Pause, Read, Steps
+from penstock.core.base.settings import BrokerSettings
+from penstock.core.groups.routing import partition_for_group
+from penstock.core.groups.settings import GroupSettings
+from penstock.core.groups.shard import GroupShard
+from penstock.core.metadata.fold import Delta
+from penstock.core.node.deadlines import KeyedTimers
+from penstock.core.node.refusals import refused
+from penstock.core.node.slots import Answerable, Slot
+from penstock.core.partition.partition import Partition
+from penstock.core.records.batch import iterate_headers, read_header
+from penstock.core.records.build import build_batch
+from penstock.core.records.codecs import Codec
+from penstock.core.records.record import iterate
+from penstock.core.rsm.driver import Driver
+from penstock.core.rsm.result import KeyValue, Reply, Result
+from penstock.core.wire import Message
+
+if TYPE_CHECKING:
+    from penstock.core.node.node import Node
+
+OFFSETS_TOPIC = "__consumer_offsets"
+LOAD_BYTES = 1 << 20
+
+
+def group_settings(settings: BrokerSettings) -> GroupSettings:
+    return GroupSettings(
+        session_timeout_ms_min=settings["group.min.session.timeout.ms"],
+        session_timeout_ms_max=settings["group.max.session.timeout.ms"],
+        initial_rebalance_delay_ms=settings["group.initial.rebalance.delay.ms"],
+        group_members_max=settings["group.max.size"],
+        offset_metadata_chars_max=settings["offset.metadata.max.bytes"],
+        offsets_retention_ms=settings["offsets.retention.minutes"] * 60_000,
+    )
+
+
+class PartitionJournal:
+    """A machine's records as batches of an internal partition."""
+
+    def __init__(self, partition: Partition, codec: Codec) -> None:
+        self._partition = partition
+        self._codec = codec
+
+    def append(self, records: list[KeyValue], now_ms: int) -> int:
+        batch = build_batch([(key, value, (), now_ms) for key, value in records], codec=self._codec)
+        return self._partition.append_own(batch, read_header(batch), now_ms)
+
+    def when_committed(self, next_offset: int, call: Callable[[ErrorCode], None]) -> None:
+        if not self._partition.wait(next_offset, _Call(call)):
+            call(ErrorCode.NONE)
+
+
+class _Call:
+    """An `AckWaiter` made of a function."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Callable[[ErrorCode], None]) -> None:
+        self._call = call
+
+    def committed(self, partition: Partition, error: ErrorCode) -> None:
+        self._call(error)
+
+
+class Coordinator:
+    """One shard and everything it takes to run it."""
+
+    def __init__(self, node: Node, partition: Partition, settings: GroupSettings, codec: Codec) -> None:
+        self._node = node
+        self._partition = partition
+        self._settings = settings
+        self._journal = PartitionJournal(partition, codec)
+        self._timers = KeyedTimers(node.deadlines, self._timer)
+        self.closed = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self.shard = GroupShard(self._settings, self._timers, self._node.topic_lookup, self._node.entropy)
+        self.driver: Driver | None = None
+        self._node.tasks.run(self._load(self.shard), self._loaded)
+
+    def _load(self, shard: GroupShard) -> Steps[int]:
+        """Fold the log, oldest first; the partition takes no appends meanwhile, since only we append to it."""
+        log = self._partition.log
+        offset, end = log.start_offset, log.end_offset
+        while offset < end:
+            piece = yield from log.read(offset, LOAD_BYTES, end, True)
+            if piece is None:
+                break
+            data: bytes = yield Read(piece.file, piece.position, piece.length)
+            for position, header in iterate_headers(data, partial_tail=True):
+                if not header.is_control:
+                    for record in iterate(data, position):
+                        if record.key is not None:
+                            shard.replay(record.key, record.value, record.timestamp)
+                offset = header.next_offset
+            yield Pause()
+        return end
+
+    def _loaded(self, outcome: object) -> None:
+        if self.closed:
+            return
+        if not isinstance(outcome, int):
+            self._node.log("error", f"loading {OFFSETS_TOPIC}-{self._partition.index} failed: {outcome}")
+            return
+        self.driver = Driver(self.shard, self._journal, outcome, self._release, self._refuse)
+        self.shard.loaded(self._node.now_ms)
+
+    def run(self, decide: Callable[[GroupShard], Result]) -> None:
+        """Let the shard decide and carry it out."""
+        if self.driver is None:
+            raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        self.driver.run(decide(self.shard), self._node.now_ms)
+
+    def forget_topic(self, name: str, topic_id: bytes) -> None:
+        self.run(lambda shard: shard.topic_deleted(self._node.now_ms, name, topic_id))
+
+    def _timer(self, key: Hashable) -> None:
+        if self.driver is not None:
+            self.run(lambda shard: shard.on_timer(self._node.now_ms, key))
+
+    def _release(self, reply: Reply, message: Message) -> None:
+        assert isinstance(reply, Answerable)
+        if not reply.gone:
+            reply.reply(message)
+
+    def _refuse(self, replies: list[tuple[Reply, Message]], code: ErrorCode) -> None:
+        """The write failed: what the machine believes may never have happened, so it is discarded and refolded."""
+        for reply, message in replies:
+            self._release(reply, refused(message, ErrorCode.NOT_COORDINATOR))
+        if self.driver is not None and not self.closed:
+            self._drop()
+            self._reset()
+
+    def _drop(self) -> None:
+        self.driver = None
+        self._timers.clear()
+        for reply, message in self.shard.lose():
+            self._release(reply, message)
+
+    def close(self) -> None:
+        self.closed = True
+        self._drop()
+
+
+class Coordinators:
+    """All shards of this node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._shards: dict[int, Coordinator] = {}
+
+    def __iter__(self) -> Iterator[Coordinator]:
+        return iter(list(self._shards.values()))
+
+    def added(self, partition: Partition) -> None:
+        if partition.topic == OFFSETS_TOPIC:
+            settings = self._node.settings
+            codec = Codec(settings["offsets.topic.compression.codec"])
+            self._shards[partition.index] = Coordinator(self._node, partition, group_settings(settings), codec)
+
+    def removed(self, partition: Partition) -> None:
+        if partition.topic == OFFSETS_TOPIC and (shard := self._shards.pop(partition.index, None)) is not None:
+            shard.close()
+
+    def apply(self, delta: Delta) -> None:
+        """Offsets of deleted topics go with them."""
+        for name, topic in sorted(delta.removed.items()):
+            for coordinator in self:
+                if coordinator.driver is not None:
+                    coordinator.forget_topic(name, topic.id)
+
+    @property
+    def count(self) -> int:
+        """Partitions of `__consumer_offsets`, here or elsewhere; groups are spread over them by their id."""
+        topic = self._node.image.topic(OFFSETS_TOPIC)
+        return self._node.settings["offsets.topic.num.partitions"] if topic is None else len(topic)
+
+    @property
+    def local(self) -> list[int]:
+        """The shards on this node."""
+        return sorted(self._shards)
+
+    def at(self, index: int) -> Coordinator:
+        """A shard that can serve, or the error that sends its client elsewhere or makes it ask again."""
+        coordinator = self._shards.get(index)
+        if coordinator is None:
+            raise ApiError(ErrorCode.NOT_COORDINATOR)
+        if coordinator.driver is None:
+            raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        return coordinator
+
+    def find(self, group_id: str) -> Coordinator:
+        return self.at(partition_for_group(group_id, self.count))
+
+    def cancel(self, slot: Slot) -> None:
+        if isinstance(slot.parked, Coordinator):
+            slot.parked.shard.dropped(slot)
+
+    def expire(self) -> None:
+        """Let offsets that nobody has used for long enough go."""
+        for coordinator in self:
+            if coordinator.driver is not None:
+                coordinator.run(lambda shard: shard.expire_offsets(self._node.now_ms))
+
+    def close(self) -> None:
+        for coordinator in self:
+            coordinator.close()
+        self._shards.clear()

@@ -1,0 +1,113 @@
+"""What a node does by the clock: retention, compaction, flushes, checkpoints, expiry, idle connections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from penstock.core.base.ports import FileFailure, Pause, Steps
+from penstock.core.partition.partition import Partition
+
+if TYPE_CHECKING:
+    from penstock.core.node.node import Node
+
+PURGE_INTERVAL_MS = 1_000
+IDLE_SWEEP_INTERVAL_MS = 1_000
+FLUSH_CHECK_INTERVAL_MS = 100
+
+
+class Housekeeping:
+    """Recurring work. Each kind runs by itself, never twice at once, and starts again when it has ended."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._last_sweep_ms = 0
+
+    def begin(self) -> None:
+        settings = self._node.settings
+        self._every(lambda: settings["log.retention.check.interval.ms"], self._retain)
+        self._every(lambda: settings["log.cleaner.backoff.ms"], self._clean)
+        self._every(lambda: settings["log.flush.offset.checkpoint.interval.ms"], self._checkpoint)
+        self._every(lambda: FLUSH_CHECK_INTERVAL_MS, self._flush)
+        self._every(lambda: PURGE_INTERVAL_MS, self._purge)
+        self._every(lambda: settings["producer.id.expiration.check.interval.ms"], self._expire_producers)
+        self._every(lambda: settings["offsets.retention.check.interval.ms"], self._expire_offsets)
+        self._every(lambda: IDLE_SWEEP_INTERVAL_MS, self._close_idle)
+
+    def _every(self, interval_ms: Callable[[], int], work: Callable[[], Steps[None]]) -> None:
+        node = self._node
+
+        def again(outcome: object = None) -> None:
+            if isinstance(outcome, Exception) and not isinstance(outcome, FileFailure):
+                raise outcome
+            if isinstance(outcome, FileFailure):
+                node.log("warning", f"{work.__name__.strip('_')} was stopped by the disk: {outcome.message}")
+            if node.state == "running":
+                node.deadlines.at(node.now_ms + max(interval_ms(), 1), lambda: node.tasks.run(work(), again))
+
+        again()
+
+    def _partitions(self) -> list[Partition]:
+        return [partition for partition in self._node.replicas if not partition.removed]
+
+    def _retain(self) -> Steps[None]:
+        for partition in self._partitions():
+            if not partition.removed:
+                removed = yield from partition.log.retain(self._node.now_ms, partition.high_watermark)
+                if removed:
+                    self._node.log("info", f"retention removed {removed} segment(s) of {partition.log!r}")
+                yield Pause()
+
+    def _purge(self) -> Steps[None]:
+        for partition in self._partitions():
+            if partition.log.trash:
+                yield from partition.log.purge(self._node.now_ms)
+
+    def _clean(self) -> Steps[None]:
+        """Compact the dirtiest log first, until none is dirty enough."""
+        if not self._node.settings["log.cleaner.enable"]:
+            return
+        ranked = []
+        for partition in self._partitions():
+            if "compact" in partition.settings.cleanup_policy and not partition.removed:
+                upto = partition.last_stable_offset
+                dirtiness = yield from partition.log.dirtiness(self._node.now_ms, upto)
+                if dirtiness.is_due:
+                    ranked.append((dirtiness.ratio, partition))
+        for _, partition in sorted(ranked, key=lambda each: -each[0]):
+            if not partition.removed:
+                yield from partition.log.clean(self._node.now_ms, partition.last_stable_offset)
+
+    def _flush(self) -> Steps[None]:
+        for partition in self._partitions():
+            if partition.log.needs_flush(self._node.now_ms):
+                partition.log.request_flush()
+        return
+        yield
+
+    def _checkpoint(self) -> Steps[None]:
+        yield from self._node.replicas.checkpoint()
+
+    def _expire_producers(self) -> Steps[None]:
+        expiration_ms = self._node.settings["producer.id.expiration.ms"]
+        for partition in self._partitions():
+            partition.log.producers.expire(self._node.now_ms, expiration_ms)
+        return
+        yield
+
+    def _expire_offsets(self) -> Steps[None]:
+        self._node.coordinators.expire()
+        return
+        yield
+
+    def _close_idle(self) -> Steps[None]:
+        """Connections that have said nothing for `connections.max.idle.ms` are closed, as Kafka does."""
+        idle_ms_max = self._node.limits.idle_ms_max
+        if idle_ms_max < 0:
+            return
+        oldest = self._node.now_ms - idle_ms_max
+        for connection in [each for each in self._node.connections if each.last_active_ms < oldest]:
+            if not connection.slots:
+                connection.close()
+        return
+        yield

@@ -1,0 +1,278 @@
+"""The node: one event in, decisions out. Its world calls `begin`, delivers one event, and calls `finish`.
+
+Order of effects within a turn: appends have been handed to the files before `finish` returns; replies that depend on
+them are among the output only once the files say so. Nothing here waits, reads a clock or opens anything.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.base.ports import LATER, Entropy, Files
+from penstock.core.base.settings import BrokerSettings, Endpoint
+from penstock.core.base.steps import Tasks
+from penstock.core.metadata.fold import Delta
+from penstock.core.metadata.image import BROKER_RESOURCE, Image
+from penstock.core.metadata.storage import Meta, new_uuid
+from penstock.core.node import lifecycle
+from penstock.core.node.connection import Connection
+from penstock.core.node.coordinators import Coordinators
+from penstock.core.node.deadlines import Deadlines
+from penstock.core.node.fetching import Fetching
+from penstock.core.node.housekeeping import Housekeeping
+from penstock.core.node.levels import DEFAULT_LEVEL, ROOT, is_loud_enough
+from penstock.core.node.limits import UNLIMITED, Limits
+from penstock.core.node.lookup import ImageTopics
+from penstock.core.node.metrics import Metrics
+from penstock.core.node.producer_ids import ProducerIds
+from penstock.core.node.quorum import Committed, Quorum
+from penstock.core.node.replicas import Replicas
+from penstock.core.node.slots import NO_REPLY, PENDING, Api, Slot
+from penstock.core.wire import Message
+from penstock.core.wire.errors import DecodeError
+from penstock.core.wire.frames import API_VERSIONS_KEY, parse_request_header
+
+Note = Callable[[str, str], None]
+
+
+class Node:
+    """One broker and controller."""
+
+    def __init__(
+        self,
+        settings: BrokerSettings,
+        files: Files,
+        entropy: Entropy,
+        apis: Mapping[int, Api],
+        log: Note = lambda level, text: None,
+    ) -> None:
+        self.settings = settings
+        self._static_settings = settings
+        self.files = files
+        self.tasks = Tasks(files)
+        self.entropy = entropy
+        self.apis = apis
+        self._note = log
+        self.limits = Limits.of(settings)
+        self.metrics = Metrics()
+        self.deadlines = Deadlines()
+        self.state = "starting"
+        self.failure: str | None = None
+        self.now_ms = 0
+        self.now_us = 0
+        self.node_id: int = settings["node.id"]
+        self.image = Image()
+        self.advertised: Sequence[Endpoint] = settings.listeners.advertised
+        self.log_levels = {ROOT: DEFAULT_LEVEL}
+        self.connections: dict[Connection, None] = {}
+        self.dirty: list[Connection] = []
+        self.fetching = Fetching(self)
+        self.coordinators = Coordinators(self)
+        self.producer_ids = ProducerIds(self)
+        self.housekeeping = Housekeeping(self)
+        self.topic_lookup = ImageTopics(self)
+        self.meta: Meta
+        self.quorum: Quorum
+        self.replicas: Replicas
+        self._served: dict[Api, int] = {}
+        self._publishing: deque[tuple[Image, Delta, Committed]] = deque()
+
+    # What the world calls
+
+    def begin(self, now_ms: int, now_us: int | None = None) -> None:
+        """Start a turn: this is its one `now`."""
+        self.now_ms = now_ms
+        self.now_us = now_ms * 1000 if now_us is None else now_us
+
+    def start(self) -> None:
+        """Open the storage; the node is running, or has failed, some turns later."""
+        self.tasks.run(lifecycle.start(self), self._started)
+
+    def stop(self) -> None:
+        """Close everything; the node has stopped some turns later."""
+        if self.state != "running":
+            self.state = "stopped"
+            return
+        self.state = "stopping"
+        self.tasks.run(lifecycle.stop(self), self._stopped)
+
+    def connect(self, host: str, port: int, listener: str = "PLAINTEXT") -> Connection | None:
+        """Take a connection, or refuse it (None) where a limit is reached."""
+        if self.state != "running" or not self._admits(host):
+            self.metrics.connections_refused += 1
+            return None
+        connection = Connection(self, host, port, listener)
+        self.connections[connection] = None
+        return connection
+
+    def tick(self) -> None:
+        self.deadlines.run_due(self.now_ms)
+
+    def next_deadline_ms(self) -> int | None:
+        return self.deadlines.next_ms()
+
+    def finish(self, now_us: int | None = None) -> list[Connection]:
+        """End a turn: settle who was woken, and give the connections that have output or want to close."""
+        self.fetching.settle()
+        for connection in self.dirty:
+            if not connection.reading:
+                connection.resume()
+        self.fetching.settle()
+        if self._served:
+            self._observe((now_us or self.now_us) - self.now_us)
+        ready, self.dirty = self.dirty, []
+        for connection in ready:
+            connection.dirty = False
+        return ready
+
+    # What connections call
+
+    def dispatch(self, connection: Connection, frame: memoryview) -> None:
+        """Run one request. The hot path of everything: no task, no copy, one slot."""
+        key, version, correlation_id, client_id, position = parse_request_header(frame)
+        api = self.apis.get(key)
+        if api is None or version not in api.versions:
+            api, version, request = self._unsupported(key, version)
+        else:
+            request = api.request.decode(frame, version, position)
+        slot = Slot(connection, api, version, correlation_id, client_id, self.now_us)
+        answer = api.handle(self, request, slot)
+        if isinstance(answer, Message):
+            self._served[api] = self._served.get(api, 0) + 1
+            parts, size = slot.encode(answer)
+            if connection.slots:
+                slot.parts, slot.size = parts, size
+                connection.slots.append(slot)
+            else:
+                connection.put(parts, size)
+        elif answer is PENDING:
+            connection.slots.append(slot)
+            if slot.parts is not None:
+                connection.drain()
+        elif answer is NO_REPLY:
+            self._served[api] = self._served.get(api, 0) + 1
+        else:
+            connection.slots.append(slot)
+            self.run_steps(slot, answer)
+
+    def answered(self, slot: Slot) -> None:
+        self.metrics.observe(slot.api.name, self.now_us - slot.arrived_us)
+
+    def cancelled(self, slot: Slot) -> None:
+        """The connection of a parked request closed."""
+        self.fetching.cancel(slot)
+        self.coordinators.cancel(slot)
+
+    def disconnected(self, connection: Connection) -> None:
+        self.connections.pop(connection, None)
+
+    # What handlers call
+
+    def submit(self, records: Sequence[Message], done: Committed) -> None:
+        """Put records into the metadata log; `done` comes once they are committed and this node has acted on them."""
+        self.quorum.submit(records, self.now_ms, done)
+
+    def publish(self, image: Image, delta: Delta, done: Committed) -> None:
+        """A committed image: act on the differences one by one, in the order they were committed."""
+        self._publishing.append((image, delta, done))
+        if len(self._publishing) == 1:
+            self._apply_next()
+
+    def reconfigure(self) -> None:
+        """Take the broker settings that the metadata holds, on top of those of the file."""
+        own = self.image.config(BROKER_RESOURCE, str(self.node_id))
+        for_all = self.image.config(BROKER_RESOURCE, "")
+        if own or for_all or self.settings is not self._static_settings:
+            self.settings = self._static_settings.with_dynamic(own, for_all)
+            self.limits = Limits.of(self.settings)
+            if hasattr(self, "replicas"):
+                self.replicas.settings = self.settings
+
+    def log(self, level: str, text: str) -> None:
+        """A line for whoever runs this node, if the level lets it through."""
+        if is_loud_enough(level, self.log_levels[ROOT]):
+            self._note(level, text)
+
+    def set_log_level(self, name: str, level: str | None) -> None:
+        self.log_levels[name] = level or DEFAULT_LEVEL
+
+    def new_id(self) -> bytes:
+        return new_uuid(self.entropy.bytes(16))
+
+    def error(self, api: str, code: ErrorCode) -> int:
+        """Count an error that a client is told about."""
+        self.metrics.errors[api, code.name] += 1
+        return int(code)
+
+    def fail(self, reason: str) -> None:
+        """Something that this process cannot survive."""
+        self.failure = reason
+        self.state = "failed"
+        self.log("error", reason)
+
+    # Inside
+
+    def _started(self, outcome: object) -> None:
+        if isinstance(outcome, Exception):
+            self.fail(lifecycle.explain(outcome, self.settings.log_dir))
+
+    def _stopped(self, outcome: object) -> None:
+        if isinstance(outcome, Exception):
+            self.fail(f"not everything could be written when stopping: {outcome}")
+        else:
+            self.state = "stopped"
+
+    def _admits(self, host: str) -> bool:
+        if len(self.connections) >= self.limits.connections_max:
+            return False
+        per_ip_max = self.limits.per_ip_max(host)
+        return per_ip_max >= UNLIMITED or sum(each.host == host for each in self.connections) < per_ip_max
+
+    def _unsupported(self, key: int, version: int) -> tuple[Api, int, Message | None]:
+        """Only ApiVersions may be asked in a version nobody knows; it answers in its oldest one."""
+        if key != API_VERSIONS_KEY:
+            raise DecodeError(f"API key {key} version {version} is not supported")
+        return self.apis[key], 0, None
+
+    def run_steps(self, slot: Slot, steps: object) -> None:
+        def finished(outcome: Message | Exception) -> None:
+            if isinstance(outcome, Exception):
+                self._handler_failed(slot, outcome)
+            else:
+                slot.reply(outcome)
+
+        try:
+            outcome = self.tasks.try_run(steps, finished)  # type: ignore[arg-type,var-annotated]  # Answer's last case
+        except Exception as error:
+            self._handler_failed(slot, error)
+            return
+        if outcome is not LATER:
+            slot.reply(outcome)
+
+    def _handler_failed(self, slot: Slot, error: Exception) -> None:
+        """A handler that breaks half-way cannot answer; closing tells the client to ask again."""
+        self.log("error", f"{slot.api.name} failed: {error!r}")
+        slot.connection.close()
+
+    def _apply_next(self) -> None:
+        image, delta, _ = self._publishing[0]
+        self.image = image
+        if any(key.startswith(f"{BROKER_RESOURCE}/") for key in delta.configs):
+            self.reconfigure()
+        self.tasks.run(self.replicas.apply(image, delta, self.now_ms), self._applied)
+
+    def _applied(self, outcome: object) -> None:
+        _, delta, done = self._publishing.popleft()
+        if isinstance(outcome, Exception):
+            self.log("error", f"acting on a metadata change failed: {outcome}")
+        self.coordinators.apply(delta)
+        done(ErrorCode.KAFKA_STORAGE_ERROR if isinstance(outcome, Exception) else ErrorCode.NONE)
+        if self._publishing:
+            self._apply_next()
+
+    def _observe(self, elapsed_us: int) -> None:
+        for api, times in self._served.items():
+            self.metrics.observe(api.name, elapsed_us, times)
+        self._served.clear()

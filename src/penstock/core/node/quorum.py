@@ -1,0 +1,93 @@
+"""The metadata log with a quorum of one: append, sync, fold, publish.
+
+Two images exist: `latest` has every record that was appended, so that decisions see each other at once; the published
+one has what is committed, which for metadata means Synced. Whoever asked is answered after the node has acted on it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.base.ports import FileFailure, Read, Steps
+from penstock.core.base.steps import Tasks
+from penstock.core.log.log import Log
+from penstock.core.metadata.fold import Delta, fold
+from penstock.core.metadata.framing import decode_record, encode_record
+from penstock.core.metadata.image import Image
+from penstock.core.records.batch import iterate_headers, read_header
+from penstock.core.records.build import build_batch
+from penstock.core.records.record import iterate
+from penstock.core.wire import Message
+
+METADATA_TOPIC = "__cluster_metadata"
+METADATA_TOPIC_ID = bytes(15) + b"\x01"
+LOAD_BYTES = 1 << 20
+METADATA_EPOCH = 1
+
+Committed = Callable[[ErrorCode], None]
+Publish = Callable[[Image, Delta, Committed], None]
+
+
+class Quorum:
+    """The only voter: what it has synced is committed."""
+
+    def __init__(self, log: Log, tasks: Tasks, publish: Publish) -> None:
+        self._log = log
+        self._tasks = tasks
+        self._publish = publish
+        self._uncommitted: deque[tuple[Image, Delta, Committed]] = deque()
+        self._syncing = False
+        self.latest = Image()
+
+    @property
+    def end_offset(self) -> int:
+        return self._log.end_offset
+
+    @property
+    def log(self) -> Log:
+        return self._log
+
+    def load(self) -> Steps[Image]:
+        """Fold what the log holds; called once, before anything is submitted."""
+        offset = self._log.start_offset
+        while offset < self._log.end_offset:
+            piece = yield from self._log.read(offset, LOAD_BYTES, self._log.end_offset, True)
+            assert piece is not None
+            data: bytes = yield Read(piece.file, piece.position, piece.length)
+            for position, header in iterate_headers(data, partial_tail=True):
+                records = [decode_record(record.value or b"") for record in iterate(data, position)]
+                self.latest, _ = fold(self.latest, records, header.last_offset)
+                offset = header.next_offset
+        return self.latest
+
+    def submit(self, records: Sequence[Message], now_ms: int, done: Committed) -> None:
+        """Append records as one atomic batch; `done` is called once they are committed and acted upon."""
+        if self._log.failure is not None:
+            done(ErrorCode.KAFKA_STORAGE_ERROR)
+            return
+        batch = build_batch([(None, encode_record(record), (), now_ms) for record in records])
+        self._log.append(batch, read_header(batch), METADATA_EPOCH, now_ms)
+        self.latest, delta = fold(self.latest, records, self._log.end_offset - 1)
+        self._uncommitted.append((self.latest, delta, done))
+        if not self._syncing:
+            self._sync()
+
+    def _sync(self) -> None:
+        self._syncing = True
+        self._tasks.run(self._log.flush(), self._synced)
+
+    def _synced(self, outcome: object) -> None:
+        """One sync serves everything appended before it; what came meanwhile needs another."""
+        self._syncing = False
+        queue = self._uncommitted
+        if isinstance(outcome, FileFailure) or self._log.failure is not None:
+            while queue:
+                queue.popleft()[2](ErrorCode.KAFKA_STORAGE_ERROR)
+            return
+        while queue and queue[0][0].offset < self._log.synced_offset:
+            image, delta, done = queue.popleft()
+            self._publish(image, delta, done)
+        if queue:
+            self._sync()

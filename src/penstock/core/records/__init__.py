@@ -1,0 +1,1 @@
+"""Batches of records: headers as views, records on demand, checksums, codecs, and what a leader accepts."""

@@ -1,0 +1,1 @@
+"""Replicated state machines: a request becomes (records, replies); replies wait for their records."""

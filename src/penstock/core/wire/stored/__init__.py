@@ -1,0 +1,1 @@
+"""Records that Kafka keeps in logs and files, in modules by what they are about."""

@@ -1,0 +1,253 @@
+"""The disk: performs file operations for the core, inline where they cannot block, in a thread where they can.
+
+Appends go to the page cache at once. Reads ask the kernel not to wait (`RWF_NOWAIT`) and move to a thread when the
+page is cold; where the kernel or the file system does not know that flag, they are plain reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from penstock.core.base import ports
+from penstock.core.base.ports import LATER, Buffer, Done, File, FileFailure, FileOp
+from penstock.shell.descriptors import Descriptors
+from penstock.shell.jobs import Workers
+
+THREADS_MAX = 4
+
+_NOWAIT = getattr(os, "RWF_NOWAIT", 0) if hasattr(os, "preadv") else 0
+
+
+class WouldBlock(Exception):
+    """The page is not in memory: whoever asked must not wait for it here."""
+
+
+class Reader:
+    """Reads that never make the loop wait for a disk, as far as the system lets them."""
+
+    def __init__(self, nowait: int = _NOWAIT) -> None:
+        self._nowait = nowait
+
+    def read(self, fd: int, position: int, length: int) -> bytes:
+        if not self._nowait:
+            return os.pread(fd, length, position)
+        buffer = bytearray(length)
+        try:
+            count = os.preadv(fd, [buffer], position, self._nowait)
+        except BlockingIOError:
+            raise WouldBlock from None
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+                raise
+            self._nowait = 0
+            return os.pread(fd, length, position)
+        # A short count without an error is the end of the file, or the edge of what is in memory.
+        if count < length and position + count < os.fstat(fd).st_size:
+            raise WouldBlock
+        return bytes(memoryview(buffer)[:count])
+
+
+class Disk:
+    """Implements `Files` on the real file system."""
+
+    def __init__(self, turn: Callable[[Callable[[], None]], None], open_files_max: int, reader: Reader) -> None:
+        self._turn = turn
+        self._descriptors = Descriptors(open_files_max)
+        self._reader = reader
+        self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="disk")
+        self._workers = Workers()
+        # Until the node serves anybody there is nobody to keep waiting, and a thread hop per file costs seconds.
+        self.starting = True
+
+    def append(self, file: File, data: Buffer, done: Done) -> bool:
+        try:
+            fd = file.fd if file.fd >= 0 else self._descriptors.open(file, create=True)
+            written = os.write(fd, data)
+            if written != len(data):
+                self._write_rest(fd, data, written)
+        except OSError as error:
+            failure = _failure(error)
+            asyncio.get_running_loop().call_soon(self._turn, lambda: done(failure))
+            return False
+        return True
+
+    def perform(self, op: FileOp, done: Done) -> object:
+        kind = type(op)
+        if kind is ports.Read:
+            return self._read(op, done)  # type: ignore[arg-type]
+        if kind is ports.Pause:
+            asyncio.get_running_loop().call_soon(self._turn, lambda: done(None))
+            return LATER
+        if kind is ports.RunJob:
+            return self._later(self._workers.run(op.job), done)  # type: ignore[union-attr]
+        if self.starting or kind in _QUICK:
+            return self._call(op)
+        if kind is ports.Sync:
+            return self._sync_later(op, done)  # type: ignore[arg-type]
+        if kind is ports.Unlink:
+            self._descriptors.forget(op.file)  # type: ignore[union-attr]
+        return self._later(self._threads.submit(self._call, op), done)
+
+    def pin(self, file: File) -> None:
+        """Keep a file open (and so readable, whatever happens to its name) until `unpin`."""
+        if file.fd < 0:
+            self._descriptors.open(file, create=False)
+        self._descriptors.pin(file)
+
+    def unpin(self, file: File) -> None:
+        self._descriptors.unpin(file)
+
+    def read_pinned(self, file: File, position: int, length: int, done: Callable[[object], None]) -> object:
+        """Bytes of a pinned file, or LATER and then `done`; for sending, outside of any turn."""
+        try:
+            return self._reader.read(file.fd, position, length)
+        except WouldBlock:
+            future = self._threads.submit(os.pread, file.fd, length, position)
+            loop = asyncio.get_running_loop()
+            future.add_done_callback(lambda found: loop.call_soon_threadsafe(done, _outcome(found)))
+            return LATER
+        except OSError as error:
+            return _failure(error)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True)
+        self._workers.close()
+        self._descriptors.close_all()
+
+    def _read(self, op: ports.Read, done: Done) -> object:
+        file = op.file
+        try:
+            fd = file.fd if file.fd >= 0 else self._descriptors.open(file, create=False)
+            return self._reader.read(fd, op.position, op.length)
+        except WouldBlock:
+            if self.starting:
+                return os.pread(file.fd, op.length, op.position)
+            self._descriptors.pin(file)
+            return self._later(self._threads.submit(os.pread, file.fd, op.length, op.position), done, file)
+        except OSError as error:
+            return _failure(error)
+
+    def _sync_later(self, op: ports.Sync, done: Done) -> object:
+        """Threads neither open nor close anything: the file is opened here, and pinned while it is synced."""
+        try:
+            self.pin(op.file)
+        except OSError as error:
+            return _failure(error)
+        return self._later(self._threads.submit(self._call, op), done, op.file)
+
+    def _write_rest(self, fd: int, data: Buffer, written: int) -> None:
+        rest = memoryview(data)[written:]
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+
+    def _later(self, future: Future[Any], done: Done, file: File | None = None) -> object:
+        loop = asyncio.get_running_loop()
+
+        def deliver(finished: Future[Any]) -> None:
+            if file is not None:
+                self._descriptors.unpin(file)
+            self._turn(lambda: done(_outcome(finished)))
+
+        future.add_done_callback(lambda finished: loop.call_soon_threadsafe(deliver, finished))
+        return LATER
+
+    def _call(self, op: FileOp) -> object:
+        try:
+            return _PERFORM[type(op)](self, op)
+        except OSError as error:
+            return _failure(error)
+
+    # One method per operation. They may run in a thread, where descriptors are neither opened nor closed.
+
+    def _append(self, op: ports.Append) -> None:
+        fd = op.file.fd if op.file.fd >= 0 else self._descriptors.open(op.file, create=True)
+        self._write_rest(fd, op.data, 0)
+
+    def _size(self, op: ports.Size) -> int | None:
+        try:
+            return os.stat(op.file.path).st_size
+        except FileNotFoundError:
+            return None
+
+    def _sync(self, op: ports.Sync) -> None:
+        fd = op.file.fd if op.file.fd >= 0 else self._descriptors.open(op.file, create=False)
+        os.fdatasync(fd) if hasattr(os, "fdatasync") else os.fsync(fd)
+
+    def _truncate(self, op: ports.Truncate) -> None:
+        os.truncate(op.file.path, op.size)
+
+    def _rename(self, op: ports.Rename) -> None:
+        os.replace(op.file.path, op.path)
+        op.file.path = op.path
+
+    def _unlink(self, op: ports.Unlink) -> None:
+        if self.starting:
+            self._descriptors.forget(op.file)
+        try:
+            os.unlink(op.file.path)
+        except FileNotFoundError:
+            return
+
+    def _list(self, op: ports.ListDir) -> list[ports.Entry]:
+        with os.scandir(op.path) as entries:
+            found = [ports.Entry(each.name, each.stat().st_size, each.is_dir()) for each in entries]
+        return sorted(found, key=lambda entry: entry.name)
+
+    def _make_dir(self, op: ports.MakeDir) -> None:
+        os.makedirs(op.path, exist_ok=True)
+
+    def _remove_dir(self, op: ports.RemoveDir) -> None:
+        try:
+            os.rmdir(op.path)
+        except FileNotFoundError:
+            return
+
+    def _rename_dir(self, op: ports.RenameDir) -> None:
+        os.rename(op.path, op.new_path)
+
+    def _sync_dir(self, op: ports.SyncDir) -> None:
+        fd = os.open(op.path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def _free_space(self, op: ports.FreeSpace) -> tuple[int, int]:
+        found = os.statvfs(op.path)
+        return found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
+
+
+_QUICK = frozenset({ports.Append, ports.Size})
+"""Operations on the page cache or the inode cache, which do not wait for a disk."""
+
+_PERFORM: dict[type, Callable[[Disk, Any], object]] = {
+    ports.Append: Disk._append,
+    ports.Size: Disk._size,
+    ports.Sync: Disk._sync,
+    ports.Truncate: Disk._truncate,
+    ports.Rename: Disk._rename,
+    ports.Unlink: Disk._unlink,
+    ports.ListDir: Disk._list,
+    ports.MakeDir: Disk._make_dir,
+    ports.RemoveDir: Disk._remove_dir,
+    ports.RenameDir: Disk._rename_dir,
+    ports.SyncDir: Disk._sync_dir,
+    ports.FreeSpace: Disk._free_space,
+}
+
+
+def _failure(error: OSError) -> FileFailure:
+    return FileFailure(error.errno or 0, str(error))
+
+
+def _outcome(future: Future[Any]) -> object:
+    """The value of a finished future, with its failure as a value."""
+    error = future.exception()
+    if error is None:
+        return future.result()
+    return _failure(error) if isinstance(error, OSError) else FileFailure(0, repr(error))

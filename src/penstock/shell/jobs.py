@@ -1,0 +1,74 @@
+"""Jobs: per-record work in a worker process, so that it never shares a core's interpreter with the loop."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from concurrent.futures import Future, ProcessPoolExecutor
+from typing import Any
+
+from penstock.core.base.ports import Buffer, Job
+
+WORKERS_MAX = 1
+
+
+class RealJobFiles:
+    """The files that a job touches, with plain blocking calls."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, int] = {}
+
+    def size(self, path: str) -> int:
+        return os.fstat(self._fd(path)).st_size
+
+    def read(self, path: str, position: int, length: int) -> bytes:
+        return os.pread(self._fd(path), length, position)
+
+    def append(self, path: str, data: Buffer) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._fd(path), rest) :]
+
+    def sync(self, path: str) -> None:
+        os.fsync(self._fd(path))
+
+    def unlink(self, path: str) -> None:
+        fd = self._open.pop(path, None)
+        if fd is not None:
+            os.close(fd)
+        if os.path.exists(path):
+            os.unlink(path)
+
+    def close(self) -> None:
+        while self._open:
+            os.close(self._open.popitem()[1])
+
+    def _fd(self, path: str) -> int:
+        if path not in self._open:
+            self._open[path] = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        return self._open[path]
+
+
+def run_job(job: Job) -> Any:
+    """Runs in the worker process."""
+    files = RealJobFiles()
+    try:
+        return job.function(files, *job.args)
+    finally:
+        files.close()
+
+
+class Workers:
+    """A pool that is started with the first job: most nodes of a test never need one."""
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(self, job: Job) -> Future[Any]:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(WORKERS_MAX, mp_context=multiprocessing.get_context("spawn"))
+        return self._pool.submit(run_job, job)
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,185 @@
+"""Run one node in this process until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+from penstock.core.apis.table import make_node
+from penstock.core.base.settings import BrokerSettings, Endpoint
+from penstock.shell.disk import Disk, Reader
+from penstock.shell.http import serve_http
+from penstock.shell.lock import FolderLock, FolderLocked
+from penstock.shell.server import Client, Server
+
+STOP_S_MAX = 30.0
+
+
+class CannotStart(Exception):
+    """One line for a person: what is wrong and what to do."""
+
+
+class SystemEntropy:
+    """Chance from the system."""
+
+    def bytes(self, count: int) -> bytes:
+        return os.urandom(count)
+
+
+def run(settings: BrokerSettings, on_ready: Callable[[], None] = lambda: None) -> int:
+    """Serve until SIGTERM or SIGINT; gives the exit code."""
+    try:
+        with _runner() as runner:
+            return runner.run(serve(settings, on_ready))
+    except (CannotStart, FolderLocked) as error:
+        print(f"penstock: {error}", file=sys.stderr)
+        return 1
+
+
+def _runner() -> asyncio.Runner:
+    """uvloop where there is one: it halves the cost of a small request."""
+    try:
+        from uvloop import new_event_loop
+    except ImportError:
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=new_event_loop)
+
+
+async def serve(settings: BrokerSettings, on_ready: Callable[[], None]) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    host = Host(settings)
+    try:
+        await host.start()
+        on_ready()
+        await host.wait(stop)
+        return await host.stop()
+    finally:
+        host.close()
+
+
+class Host:
+    """A node with its sockets, its disk and its loop."""
+
+    def __init__(self, settings: BrokerSettings, note: Callable[[str, str], None] | None = None) -> None:
+        self._settings = settings
+        self._lock = FolderLock(settings.log_dir)
+        self._sockets = [(endpoint, _bind(endpoint)) for endpoint in settings.listeners.broker]
+        self.server = Server(settings["penstock.response.bytes.max"])
+        self.disk = Disk(self.server.turn, settings["penstock.open.files.max"], Reader())
+        self.node = make_node(settings, self.disk, SystemEntropy(), note or _note)
+        self.node.advertised = self._advertised()
+        self.server.node, self.server.disk = self.node, self.disk
+        self.server.on_state = self._state_changed
+        self._settled: asyncio.Future[None] | None = None
+        self._listening: list[asyncio.Server] = []
+        self.http_port: int | None = None
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        return [bound.getsockname()[:2] for _, bound in self._sockets]
+
+    async def start(self) -> None:
+        """Recover, then listen."""
+        await self._until(self.node.start)
+        if self.node.state != "running":
+            raise CannotStart(self.node.failure)
+        self.disk.starting = False
+        loop = asyncio.get_running_loop()
+        backlog = self._settings["socket.listen.backlog.size"]
+        for endpoint, bound in self._sockets:
+            name = endpoint.name
+            listening = await loop.create_server(lambda name=name: Client(self.server, name), sock=bound, backlog=backlog)  # type: ignore[misc]
+            self._listening.append(listening)
+        await self._serve_http()
+
+    async def wait(self, stop: asyncio.Event) -> None:
+        """Until told to stop, or until the node fails."""
+        failed = self._watch()
+        stopping = asyncio.ensure_future(stop.wait())
+        await asyncio.wait((failed, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+
+    async def stop(self) -> int:
+        """Stop cleanly; gives the exit code."""
+        for listening in self._listening:
+            listening.close()
+        if self.node.state == "failed":
+            return 1
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._until(self.node.stop), STOP_S_MAX)
+        return 0 if self.node.state == "stopped" else 1
+
+    def close(self) -> None:
+        for client in list(self.server.clients.values()):
+            client.abort()
+        for _, bound in self._sockets:
+            bound.close()
+        self.disk.close()
+        self._lock.release()
+
+    def _advertised(self) -> list[Endpoint]:
+        """What clients are told. Port 0 asked for any free port, and every interface is no address at all."""
+        ports = {endpoint.name: bound.getsockname()[1] for endpoint, bound in self._sockets}
+        return [
+            endpoint._replace(
+                port=endpoint.port or ports.get(endpoint.name, 0),
+                host=socket.gethostname() if endpoint.host in ("", "0.0.0.0", "::") else endpoint.host,
+            )
+            for endpoint in self._settings.listeners.advertised
+        ]
+
+    async def _serve_http(self) -> None:
+        port = self._settings["penstock.metrics.port"]
+        if port >= 0:
+            listening = await serve_http(self.server, self._settings["penstock.metrics.host"], port)
+            self.http_port = listening.sockets[0].getsockname()[1]
+            self._listening.append(listening)
+
+    async def _until(self, begin: Callable[[], None]) -> None:
+        """Run turns until the node has left the state that `begin` puts it into."""
+        settled = self._watch()
+        self.server.turn(begin)
+        await settled
+
+    def _watch(self) -> asyncio.Future[None]:
+        self._settled = asyncio.get_running_loop().create_future()
+        return self._settled
+
+    def _state_changed(self) -> None:
+        settled, state = self._settled, self.node.state
+        if settled is not None and not settled.done() and state != self._last_state:
+            self._last_state = state
+            if state in ("running", "stopped", "failed"):
+                settled.set_result(None)
+
+    _last_state = "starting"
+
+
+def _bind(endpoint: Endpoint) -> socket.socket:
+    """Bind before anything else: a busy port is known at once."""
+    host, port = endpoint.host or "::", endpoint.port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        bound.bind((host, port))
+    except OSError as error:
+        bound.close()
+        raise CannotStart(
+            f"cannot listen on {host}:{port} ({error.strerror}); stop what uses it, or choose another port"
+        ) from None
+    return bound
+
+
+def _note(level: str, text: str) -> None:
+    print(f"{level}: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,159 @@
+"""A client: dials, greets, asks, and notices when its connection is over.
+
+It stands on `penstock.core.peer`, so what travels is what any client sends. A call ends in a reply, in
+`Disconnected`, or in `TimedOut`; a script that gets one of the latter two connects again and decides what to repeat.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar, cast
+
+from penstock.core.peer.connection import PeerConnection
+from penstock.core.wire.schema import Request, Response
+from penstock.sim.chance import Chance
+from penstock.sim.events import Unanswered, Witness
+from penstock.sim.network import Endpoint, Link
+from penstock.sim.scheduler import MS, SECOND, Scheduler
+from penstock.sim.script import Future, Script, Sleep
+
+R = TypeVar("R", bound=Response)
+
+TIMEOUT_US = 60 * SECOND
+BACKOFF_US_MAX = 300 * MS
+NEVER = float("inf")
+
+
+class Disconnected(Exception):
+    """The connection is gone; what became of the request is unknown."""
+
+
+class TimedOut(Disconnected):
+    """No answer came in time; the connection is given up."""
+
+
+class Surroundings(Protocol):
+    """What a client needs of the world: time, a way to the node, and somebody to tell."""
+
+    @property
+    def scheduler(self) -> Scheduler: ...
+    @property
+    def witness(self) -> Witness: ...
+    def dial(self, endpoint: Endpoint) -> Link: ...
+
+
+class Connection:
+    """One connection of a client to the node."""
+
+    def __init__(self, name: str, world: Surroundings) -> None:
+        self.name = name
+        self.closed = False
+        self.ready = Future()
+        self._world = world
+        self._peer = PeerConnection(name)
+        self._waiting: dict[int, Future] = {}
+        self._link = world.dial(self)
+        self._peer.greet(NEVER)
+        self._send("greeting", self.ready)
+
+    def received(self, data: bytes) -> None:
+        """Bytes came: bring the replies that they complete."""
+        replies = self._peer.feed(data)
+        if self._peer.is_ready:
+            self.ready.resolve(None)
+        for reply in replies:
+            self._waiting.pop(reply.correlation_id).resolve(reply.message)
+
+    def gone(self) -> None:
+        """The connection is over: everybody who waits learns it."""
+        self._end(Disconnected())
+
+    def ask(self, request: Request, response: type[Response], newest_version: int | None = None) -> Future:
+        """Send a request; the future brings its reply."""
+        answer = Future()
+        if self.closed:
+            answer.resolve(Disconnected())
+        else:
+            self._waiting[self._peer.ask(request, response, NEVER, newest_version=newest_version)] = answer
+            self._send(type(request).__name__, answer)
+        return answer
+
+    def tell(self, request: Request, newest_version: int | None = None) -> None:
+        """Send a request that has no answer."""
+        if not self.closed:
+            self._peer.tell(request, newest_version=newest_version)
+            self._flush()
+
+    def stop_reading(self) -> None:
+        """Become the client that never reads, and can therefore not complain that it gets no answers."""
+        self._link.client_reads = False
+        self._link.faulted = True
+
+    def close(self) -> None:
+        """Hang up."""
+        if not self.closed:
+            self._link.close_by_client()
+            self._end(Disconnected())
+
+    def _send(self, what: str, answer: Future) -> None:
+        self._flush()
+        self._world.scheduler.after(TIMEOUT_US, lambda: self._check(what, answer))
+
+    def _flush(self) -> None:
+        self._link.send(b"".join(bytes(cast("bytes", part)) for part in self._peer.take_output()))
+
+    def _check(self, what: str, answer: Future) -> None:
+        if not answer.resolved and not self.closed:
+            self._world.witness.see(Unanswered(self.name, what, excused=self._link.faulted))
+            self._link.close_by_client()
+            self._end(TimedOut())
+
+    def _end(self, reason: Disconnected) -> None:
+        self.closed = True
+        self.ready.resolve(reason)
+        waiting, self._waiting = self._waiting, {}
+        for answer in waiting.values():
+            answer.resolve(reason)
+
+
+class Client:
+    """One client program: a name, its own dice, and a connection that it makes anew when it is lost."""
+
+    def __init__(self, name: str, world: Surroundings, chance: Chance) -> None:
+        self.name = name
+        self.world = world
+        self.chance = chance
+        self._connection: Connection | None = None
+
+    def connect(self) -> Script[Connection]:
+        """Give a greeted connection, trying until there is one."""
+        while self._connection is None or self._connection.closed:
+            connection = Connection(self.name, self.world)
+            try:
+                yield connection.ready
+                self._connection = connection
+            except Disconnected:
+                yield from self.back_off()
+        return self._connection
+
+    def call(self, request: Request, response: type[R], newest_version: int | None = None) -> Script[R]:
+        """Ask over the present connection and wait for the reply."""
+        connection = yield from self.connect()
+        reply: Any = yield connection.ask(request, response, newest_version)
+        return cast("R", reply)
+
+    def insist(self, request: Request, response: type[R]) -> Script[R]:
+        """Ask until there is a reply; for requests that may be repeated."""
+        while True:
+            try:
+                return (yield from self.call(request, response))
+            except Disconnected:
+                yield from self.back_off()
+
+    def disconnect(self) -> None:
+        """Hang up, if connected."""
+        if self._connection is not None:
+            self._connection.close()
+
+    def back_off(self) -> Script[None]:
+        """Wait a little before trying again."""
+        yield Sleep(self.chance.between(1 * MS, BACKOFF_US_MAX))

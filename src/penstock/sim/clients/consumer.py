@@ -1,0 +1,223 @@
+"""A consumer: reads partitions through a fetch session, as Kafka's clients do, until it has seen everything.
+
+A session is begun with all partitions and goes on with only those whose position changed; now and then one is
+dropped from it and taken up again. Any error of the session, and any lost connection, begins a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.base.ports import Buffer
+from penstock.core.wire.api.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+)
+from penstock.core.wire.api.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from penstock.sim.clients.client import Client, Disconnected
+from penstock.sim.clients.records import decode_values
+from penstock.sim.events import FetchAnswered, FetchAsked, FetchPart, Partition
+from penstock.sim.script import Script
+
+BY_NAME_VERSION = 12
+ANY_VERSION = 18
+MAX_WAIT_MS = 500
+EARLIEST = -2
+LATEST = -1
+SMALL_BYTES = 100
+LARGE_BYTES = 1 << 24
+FORGETS = 0.05
+NO_SESSION = 0
+FINAL_EPOCH = -1
+
+RETRIABLE = frozenset(
+    {
+        ErrorCode.NONE,
+        ErrorCode.OFFSET_OUT_OF_RANGE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+SESSION_ERRORS = frozenset(
+    {
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+    }
+)
+
+
+@dataclass(slots=True)
+class Session:
+    """The client's half of a fetch session."""
+
+    version: int
+    id: int = NO_SESSION
+    epoch: int = 0
+    told: dict[Partition, int] | None = None  # The positions that the node knows of; None before the first answer.
+
+
+class Fetcher:
+    """Asks for records and tells what came; whoever uses it decides where to go on."""
+
+    def __init__(self, client: Client, topic_ids: Mapping[str, bytes], uses_session: bool) -> None:
+        self._client = client
+        self._topic_ids = topic_ids
+        self._names = {topic_id: name for name, topic_id in topic_ids.items()}
+        self._uses_session = uses_session
+        self._asked = 0
+        self._session = self._new_session()
+
+    def fetch(self, positions: Mapping[Partition, int], isolation: int = 0) -> Script[tuple[FetchPart, ...]]:
+        """Fetch once from these positions."""
+        small = self._client.chance.happens(0.1)
+        request = self._request(positions, SMALL_BYTES if small else LARGE_BYTES, isolation)
+        witness = self._client.world.witness
+        self._asked += 1
+        number = self._asked
+        try:
+            connection = yield from self._client.connect()
+            witness.see(FetchAsked(self._client.name, number, dict(positions), limited=small))
+            reply: FetchResponse = yield connection.ask(request, FetchResponse, self._session.version)
+        except Disconnected:
+            self._restart()
+            raise
+        if reply.error_code != ErrorCode.NONE:
+            assert reply.error_code in SESSION_ERRORS, f"{self._client.name} got {ErrorCode(reply.error_code)!r}"
+            self._restart()
+            return ()
+        self._advance(reply, positions)
+        parts = tuple(self._parts(reply))
+        witness.see(FetchAnswered(self._client.name, number, parts))
+        return parts
+
+    def find_offset(self, partition: Partition, timestamp: int) -> Script[int | None]:
+        """Give the offset at a (special) timestamp, or None where the node cannot say now."""
+        asked = ListOffsetsPartition(partition_index=partition.number, timestamp=timestamp)
+        request = ListOffsetsRequest(
+            replica_id=-1, topics=[ListOffsetsTopic(name=partition.topic, partitions=[asked])], timeout_ms=MAX_WAIT_MS
+        )
+        reply = yield from self._client.insist(request, ListOffsetsResponse)
+        found = reply.topics[0].partitions[0]
+        return found.offset if found.error_code == ErrorCode.NONE else None
+
+    # ---- the session
+
+    def _new_session(self, old_id: int = NO_SESSION) -> Session:
+        version = self._client.chance.pick((BY_NAME_VERSION, ANY_VERSION))
+        return Session(version, id=old_id, epoch=0 if self._uses_session else FINAL_EPOCH)
+
+    def _restart(self) -> None:
+        self._session = self._new_session(self._session.id if self._uses_session else NO_SESSION)
+
+    def _advance(self, reply: FetchResponse, positions: Mapping[Partition, int]) -> None:
+        if not self._uses_session:
+            return
+        if reply.session_id == NO_SESSION:
+            self._session = self._new_session()
+            return
+        self._session.id = reply.session_id
+        self._session.epoch += 1
+        self._session.told = dict(positions)
+
+    def _request(self, positions: Mapping[Partition, int], max_bytes: int, isolation: int) -> FetchRequest:
+        session, told = self._session, self._session.told
+        if told is None:
+            changed, forgotten = dict(positions), []
+        else:
+            changed = {partition: at for partition, at in positions.items() if told.get(partition) != at}
+            forgotten = [partition for partition in told if partition not in positions]
+        return FetchRequest(
+            max_wait_ms=MAX_WAIT_MS,
+            min_bytes=1,
+            max_bytes=max_bytes,
+            isolation_level=isolation,
+            session_id=session.id,
+            session_epoch=session.epoch,
+            topics=[self._topic(topic, changed, max_bytes) for topic in _topics(changed)],
+            forgotten_topics_data=[self._forgotten(topic, forgotten) for topic in _topics(forgotten)],
+        )
+
+    def _topic(self, topic: str, positions: Mapping[Partition, int], max_bytes: int) -> FetchTopic:
+        partitions = [
+            FetchPartition(partition=partition.number, fetch_offset=offset, partition_max_bytes=max_bytes)
+            for partition, offset in positions.items()
+            if partition.topic == topic
+        ]
+        return FetchTopic(topic=topic, topic_id=self._topic_ids[topic], partitions=partitions)
+
+    def _forgotten(self, topic: str, partitions: Iterable[Partition]) -> ForgottenTopic:
+        numbers = [partition.number for partition in partitions if partition.topic == topic]
+        return ForgottenTopic(topic=topic, topic_id=self._topic_ids[topic], partitions=numbers)
+
+    def _parts(self, reply: FetchResponse) -> Iterable[FetchPart]:
+        for topic in reply.responses:
+            name = topic.topic or self._names[topic.topic_id]
+            for data in topic.partitions:
+                code = ErrorCode(data.error_code)
+                assert code in RETRIABLE, f"{self._client.name} got {code!r} from {name}-{data.partition_index}"
+                records: Buffer = bytes(data.records) if data.records is not None else b""  # type: ignore[call-overload]  # Records is a buffer when decoded.
+                values, damaged = decode_values(records)
+                yield FetchPart(Partition(name, data.partition_index), code, data.high_watermark, values, damaged)
+
+
+class Consumer:
+    """Reads some partitions for itself."""
+
+    def __init__(
+        self,
+        client: Client,
+        fetcher: Fetcher,
+        partitions: Iterable[Partition],
+        is_done: Callable[[Mapping[Partition, int]], bool],
+    ) -> None:
+        self._client = client
+        self._fetcher = fetcher
+        self._is_done = is_done
+        self._isolation = client.chance.between(0, 1)
+        self._positions = dict.fromkeys(partitions, 0)
+
+    def script(self) -> Script[None]:
+        """Read until everything has been seen."""
+        while not self._is_done(self._positions):
+            try:
+                for part in (yield from self._fetcher.fetch(self._choose(), self._isolation)):
+                    yield from self._take(part)
+            except Disconnected:
+                yield from self._client.back_off()
+        self._client.disconnect()
+
+    def _choose(self) -> dict[Partition, int]:
+        chosen = {
+            partition: position
+            for partition, position in self._positions.items()
+            if not self._client.chance.happens(FORGETS)
+        }
+        return chosen or dict(self._positions)
+
+    def _take(self, part: FetchPart) -> Script[None]:
+        if part.records:
+            self._positions[part.partition] = part.records[-1][0] + 1
+        elif part.error == ErrorCode.OFFSET_OUT_OF_RANGE:
+            # The past was cut off behind us: go on at the new end.
+            end = yield from self._fetcher.find_offset(part.partition, LATEST)
+            if end is not None:
+                self._positions[part.partition] = end
+        elif part.error != ErrorCode.NONE:
+            yield from self._client.back_off()
+
+
+def _topics(partitions: Iterable[Partition]) -> list[str]:
+    return list(dict.fromkeys(partition.topic for partition in partitions))

@@ -1,0 +1,71 @@
+"""Committed offsets: writing them, reading them, and telling what was known meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.wire.api.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from penstock.core.wire.api.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
+from penstock.sim.clients.client import Client
+from penstock.sim.events import CommitAcknowledged, CommitRead, CommitSent, Partition
+from penstock.sim.script import Script
+
+NO_OFFSET = -1
+
+
+class Offsets:
+    """One client's way to a group's offsets. `known` says what has been acknowledged so far."""
+
+    def __init__(self, client: Client, topic_ids: Mapping[str, bytes], known: Callable[[str, Partition], int]) -> None:
+        self._client = client
+        self._topic_ids = topic_ids
+        self._known = known
+
+    def commit(self, group: str, member: str, generation: int, partition: Partition, offset: int) -> Script[int]:
+        """Commit; gives the error code."""
+        committed = OffsetCommitRequestPartition(
+            partition_index=partition.number, committed_offset=offset, committed_metadata=""
+        )
+        topic = OffsetCommitRequestTopic(
+            name=partition.topic, topic_id=self._topic_ids[partition.topic], partitions=[committed]
+        )
+        request = OffsetCommitRequest(
+            group_id=group, generation_id_or_member_epoch=generation, member_id=member, topics=[topic]
+        )
+        witness = self._client.world.witness
+        witness.see(CommitSent(group, partition, offset))
+        reply = yield from self._client.call(request, OffsetCommitResponse)
+        code = reply.topics[0].partitions[0].error_code
+        if code == ErrorCode.NONE:
+            witness.see(CommitAcknowledged(group, partition, offset))
+        return code
+
+    def read(self, group: str, partition: Partition) -> Script[tuple[int, int]]:
+        """Give the committed offset (-1: none) and the error code."""
+        topic = OffsetFetchRequestTopics(
+            name=partition.topic,
+            topic_id=self._topic_ids[partition.topic],
+            partition_indexes=[partition.number],
+        )
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=[topic])])
+        yield from self._client.connect()
+        known = self._known(group, partition)
+        reply = yield from self._client.call(request, OffsetFetchResponse)
+        answer = reply.groups[0]
+        if answer.error_code != ErrorCode.NONE:
+            return NO_OFFSET, answer.error_code
+        found = answer.topics[0].partitions[0]
+        if found.error_code == ErrorCode.NONE:
+            self._client.world.witness.see(CommitRead(group, partition, found.committed_offset, known))
+        return found.committed_offset, found.error_code

@@ -1,0 +1,54 @@
+"""Acknowledged means readable: at its offset, with its value, after anything that the promise covers."""
+
+from __future__ import annotations
+
+from penstock.core.base.errors import ErrorCode
+from penstock.sim.events import Acknowledged, Event, FetchAnswered, LogState, Partition, Read, Up
+from penstock.sim.invariants.base import Invariant
+
+
+class AcknowledgedIsReadable(Invariant):
+    """Written survives a process crash; Synced, and all of a topic that syncs each append, survives power loss."""
+
+    def see(self, event: Event) -> None:
+        match event:
+            case Acknowledged(batch, base_offset) if base_offset is not None:
+                self._compare(batch.partition, tuple(enumerate(batch.values, base_offset)))
+            case FetchAnswered():
+                self._fetched(event)
+            case Read():
+                self._complete(event)
+            case Up(logs):
+                for partition, state in logs.items():
+                    self._reaches(partition, state)
+
+    def _compare(self, partition: Partition, records: tuple[tuple[int, bytes], ...]) -> None:
+        acknowledged = self.model.partitions[partition].acknowledged
+        for offset, value in records:
+            promised = acknowledged.get(offset, value)
+            self.demand(promised == value, f"{partition} has {value!r} at {offset}, acknowledged was {promised!r}")
+
+    def _fetched(self, event: FetchAnswered) -> None:
+        asked = self.model.asked[event.client, event.number]
+        for part in event.parts:
+            self._compare(part.partition, part.records)
+            position = asked.fetch.positions[part.partition]
+            refused = part.error == ErrorCode.OFFSET_OUT_OF_RANGE
+            self.demand(
+                not refused or position > asked.known[part.partition].acknowledged_end,
+                f"{event.client} was refused offset {position} of {part.partition}, which it must be able to read",
+            )
+
+    def _complete(self, read: Read) -> None:
+        self._compare(read.partition, read.records)
+        offsets = {offset for offset, _ in read.records}
+        for offset, value in self.model.partitions[read.partition].acknowledged.items():
+            there = offset in offsets or offset < read.start_offset
+            self.demand(there, f"{read.partition} lost {value!r}, acknowledged at {offset}")
+
+    def _reaches(self, partition: Partition, state: LogState) -> None:
+        floor = self.model.floor(partition)
+        self.demand(
+            state.end_offset >= floor,
+            f"{partition} ends at {state.end_offset} after recovery, promised was everything below {floor}",
+        )

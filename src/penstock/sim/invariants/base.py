@@ -1,0 +1,25 @@
+"""What an invariant is: it sees every event before the model does, and objects."""
+
+from __future__ import annotations
+
+from penstock.sim.events import Event
+from penstock.sim.model import Model
+
+
+class Violation(AssertionError):
+    """Something happened that must never happen."""
+
+
+class Invariant:
+    """Judges events against the model as it was before them."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def see(self, event: Event) -> None:
+        """Object to an event by raising `Violation`."""
+
+    def demand(self, holds: bool, complaint: str) -> None:
+        """Object unless something holds."""
+        if not holds:
+            raise Violation(f"{type(self).__name__}: {complaint}")

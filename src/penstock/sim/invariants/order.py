@@ -1,0 +1,27 @@
+"""Order: a producer's records stand in a partition in the order in which they were sent."""
+
+from __future__ import annotations
+
+from penstock.sim.events import Event, Read
+from penstock.sim.invariants.base import Invariant
+
+
+class Order(Invariant):
+    """First copies rise; a later copy of an earlier record is a duplicate, which is another invariant's affair."""
+
+    def see(self, event: Event) -> None:
+        if not isinstance(event, Read):
+            return
+        sent = self.model.partitions[event.partition].sent
+        last: dict[str, int] = {}
+        seen: set[bytes] = set()
+        for offset, value in event.records:
+            if value not in seen:
+                seen.add(value)
+                origin = sent[value]
+                before = last.get(origin.producer, -1)
+                self.demand(
+                    origin.number > before,
+                    f"{event.partition} has number {origin.number} of {origin.producer} at {offset}, after {before}",
+                )
+                last[origin.producer] = origin.number

@@ -1,0 +1,215 @@
+"""A machine: one disk, one clock, and the process of a node that runs, dies and comes back.
+
+The machine is the simulator's shell. Every event reaches the node as one turn, `begin`, the event, `finish`, and
+what the turn decided goes out afterwards: bytes to connections, the next deadline to the scheduler.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from penstock.core.base.ports import Done, Slice
+from penstock.sim.disk import Disk
+from penstock.sim.network import WINDOW_BYTES_MAX, Link, Network
+from penstock.sim.ports import NodeConnection, Piece, SimNode
+from penstock.sim.scheduler import MS, Event, Scheduler
+from penstock.sim.trace import Trace
+
+EPOCH_MS = 1_700_000_000_000
+ENDED = ("stopped", "failed")
+CLIENT_HOST = "10.0.0.1"
+
+NodeFactory = Callable[[Disk], SimNode]
+
+
+@dataclass(slots=True)
+class Clock:
+    """A machine's wall clock, which may be wrong."""
+
+    scheduler: Scheduler
+    skew_ms: int = 0
+
+    @property
+    def wall_ms(self) -> int:
+        """Milliseconds since 1970, as this machine believes."""
+        return EPOCH_MS + self.skew_ms + self.scheduler.now_us // MS
+
+
+@dataclass(slots=True, eq=False)
+class Socket:
+    """The node's end of a link: feeds bytes in, sends pieces out as the link takes them."""
+
+    machine: Machine
+    link: Link
+    connection: NodeConnection
+    unsent: deque[Piece] = field(default_factory=deque)
+    unsent_bytes: int = 0
+
+    def received(self, data: bytes) -> None:
+        """Bytes came from the client."""
+        self.machine.turn(lambda _: self.connection.feed(data))
+
+    def gone(self) -> None:
+        """The client went away."""
+        self.machine.forget(self)
+        self.machine.turn(lambda _: self.connection.closed())
+
+    def flush(self) -> None:
+        """Take the turn's output, and let the link carry what it has room for."""
+        for piece in self.connection.take_output():
+            if isinstance(piece, Slice):
+                self.machine.disk.pin(piece)
+            self.unsent.append(piece)
+            self.unsent_bytes += len(piece)
+        self._fill()
+        self.link.to_server.wake()
+
+    def drained(self) -> None:
+        """The link delivered something: fill it again, and tell the connection, which may want to read on."""
+        self._fill()
+        left = self.unsent_bytes + self.link.to_client.bytes_left
+        self.machine.turn(lambda _: self.connection.sent(left))
+        self.link.to_server.wake()
+
+    def _fill(self) -> None:
+        """Move pieces into the link; a slice is read only now."""
+        while self.unsent and self.link.to_client.bytes_left < WINDOW_BYTES_MAX:
+            piece = self.unsent.popleft()
+            self.unsent_bytes -= len(piece)
+            self.link.to_client.push(self.machine.disk.read_slice(piece) if isinstance(piece, Slice) else bytes(piece))
+        if self.connection.closing and not self.unsent:
+            self.machine.forget(self)
+            self.link.close_by_server()
+
+
+class Machine:
+    """Holds a node's process and everything that outlives it."""
+
+    def __init__(self, number: int, scheduler: Scheduler, network: Network, disk: Disk, trace: Trace) -> None:
+        self.number = number
+        self.disk = disk
+        self.clock = Clock(scheduler)
+        self.node: SimNode | None = None
+        self.sockets: dict[NodeConnection, Socket] = {}
+        self._scheduler = scheduler
+        self._network = network
+        self._trace = trace
+        self._tick: Event | None = None
+        self._last_state = ""
+        self.served = False  # Whether this process has served, so that its logs are known.
+        self.on_state: Callable[[str], None] = lambda state: None
+        disk.deliver = self._deliver
+
+    @property
+    def running(self) -> bool:
+        """Whether a process is up and serves."""
+        return self.node is not None and self.node.state == "running"
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process stopped or failed by itself and waits to be taken away."""
+        return self.node is not None and self.node.state in ENDED
+
+    # ---- the process
+
+    def boot(self, factory: NodeFactory) -> None:
+        """Start a new process over what the disk holds."""
+        assert self.node is None, "the old process is still there"
+        self._note("boot")
+        self.node = factory(self.disk)
+        self.turn(lambda node: node.start())
+
+    def crash(self) -> None:
+        """Kill the process: what it had written stays, what it had sent may still arrive."""
+        self._note("crash")
+        self._end_process()
+        self.disk.crash()
+
+    def power_loss(self) -> None:
+        """Cut the power: only what was synced is sure to stay, and clients hear nothing for a while."""
+        self._note("power-loss")
+        self._network.silence()
+        self._end_process()
+        self.disk.power_loss()
+
+    def shut_down(self) -> None:
+        """Ask the process to stop in good order; `reap` takes it away when it has."""
+        self._note("shutdown")
+        self.turn(lambda node: node.stop())
+
+    def reap(self) -> None:
+        """Take away a process that stopped or failed by itself."""
+        assert self.ended
+        self._end_process()
+        self.disk.crash()
+
+    # ---- turns
+
+    def turn(self, event: Callable[[SimNode], None]) -> None:
+        """Give the node one event, and carry out what it decided."""
+        node = self.node
+        if node is None:
+            return
+        node.begin(self.clock.wall_ms, self._scheduler.now_us)
+        event(node)
+        for connection in node.finish():
+            socket = self.sockets.get(connection)
+            if socket is not None:
+                socket.flush()
+        self._schedule_tick(node)
+        if node.state != self._last_state:
+            self._last_state = node.state
+            self.served = self.served or node.state == "running"
+            self._note("state", f"{node.state} {node.failure or ''}")
+            self.on_state(node.state)
+
+    def accept(self, link: Link) -> None:
+        """A client knocks: the node takes the connection, or the client is told that nobody listens."""
+        connection = None
+        if self.running:
+            accepted: list[NodeConnection | None] = []
+            self.turn(lambda node: accepted.append(node.connect(CLIENT_HOST, link.number)))
+            connection = accepted[0]
+        if connection is None:
+            link.end_client()
+            return
+        socket = Socket(self, link, connection)
+        self.sockets[connection] = socket
+        link.server = socket
+        link.server_reads = lambda: connection.reading
+        link.to_client.on_room = socket.drained
+        link.to_server.wake()
+
+    def forget(self, socket: Socket) -> None:
+        """The connection is over."""
+        self.sockets.pop(socket.connection, None)
+
+    # ---- inside
+
+    def _deliver(self, done: Done, result: object) -> None:
+        self.turn(lambda _: done(result))
+
+    def _schedule_tick(self, node: SimNode) -> None:
+        if self._tick is not None:
+            self._tick.cancel()
+            self._tick = None
+        deadline_ms = node.next_deadline_ms()
+        if deadline_ms is not None:
+            at_us = self._scheduler.now_us + max(deadline_ms - self.clock.wall_ms, 0) * MS
+            self._tick = self._scheduler.at(at_us, lambda: self.turn(lambda node: node.tick()))
+
+    def _end_process(self) -> None:
+        self.node = None
+        self.served = False
+        self._last_state = ""
+        if self._tick is not None:
+            self._tick.cancel()
+            self._tick = None
+        sockets, self.sockets = list(self.sockets.values()), {}
+        for socket in sockets:
+            socket.link.close_by_server()
+
+    def _note(self, what: str, detail: str = "") -> None:
+        self._trace.note(self._scheduler.now_us, what, f"node={self.number} {detail}")

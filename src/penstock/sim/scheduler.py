@@ -1,0 +1,83 @@
+"""Virtual time: a heap of events, run one by one.
+
+Time moves only from event to event. Events of the same microsecond run in the order in which they were asked for,
+which makes the order a fact of the seed and not of the heap.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+MS = 1_000
+SECOND = 1_000_000
+
+
+class Event:
+    """Something that will happen, unless cancelled."""
+
+    __slots__ = ("action", "at_us", "cancelled", "order")
+
+    def __init__(self, at_us: int, order: int, action: Callable[[], None]) -> None:
+        self.at_us = at_us
+        self.order = order
+        self.action = action
+        self.cancelled = False
+
+    def __lt__(self, other: Event) -> bool:
+        return (self.at_us, self.order) < (other.at_us, other.order)
+
+    def cancel(self) -> None:
+        """Make it not happen; harmless when it already has."""
+        self.cancelled = True
+
+
+class Scheduler:
+    """The world's clock and its future."""
+
+    def __init__(self) -> None:
+        self.now_us = 0
+        self.events_run = 0
+        self._order = 0
+        self._heap: list[Event] = []
+
+    def at(self, at_us: int, action: Callable[[], None]) -> Event:
+        """Let `action` happen at a time, or now at the earliest, but never inside the present event."""
+        self._order += 1
+        event = Event(max(at_us, self.now_us), self._order, action)
+        heapq.heappush(self._heap, event)
+        return event
+
+    def after(self, delay_us: int, action: Callable[[], None]) -> Event:
+        """Let `action` happen once this much time has passed."""
+        return self.at(self.now_us + delay_us, action)
+
+    def step(self) -> bool:
+        """Run the next event; False when nothing is left to happen."""
+        if self._next_at_us() is None:
+            return False
+        event = heapq.heappop(self._heap)
+        self.now_us = event.at_us
+        self.events_run += 1
+        event.action()
+        return True
+
+    def run_until(self, at_us: int) -> None:
+        """Run everything that happens up to a time, and let that time come."""
+        while (next_us := self._next_at_us()) is not None and next_us <= at_us:
+            self.step()
+        self.now_us = max(self.now_us, at_us)
+
+    def run_while(self, busy: Callable[[], bool], until_us: int) -> bool:
+        """Run events while `busy()`; False when the time came, or nothing was left, and it still was."""
+        while busy():
+            next_us = self._next_at_us()
+            if next_us is None or next_us > until_us:
+                return False
+            self.step()
+        return True
+
+    def _next_at_us(self) -> int | None:
+        while self._heap and self._heap[0].cancelled:
+            heapq.heappop(self._heap)
+        return self._heap[0].at_us if self._heap else None

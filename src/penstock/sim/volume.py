@@ -1,0 +1,194 @@
+"""The volume: what each file operation does to the platter, at the moment it happens.
+
+`effect(op)` binds an operation to what it must remember of the moment it was asked for (a sync covers what was
+written by then, and not a byte more) and gives a function that performs it. A failure is a value.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+
+from penstock.core.base import ports
+from penstock.core.base.ports import File, FileFailure, FileOp
+from penstock.sim.chance import Chance
+from penstock.sim.platter import DirectoryNode, FileNode, Platter
+
+TOTAL_BYTES = 1 << 30
+Effect = Callable[[], object]
+
+
+class Volume:
+    """A mounted platter: open files, free space, and the faults that an operation can meet."""
+
+    def __init__(self, chance: Chance, note: Callable[[str, str], None]) -> None:
+        self.platter = Platter()
+        self.free_bytes: int | None = None  # None: plenty.
+        self.syncs_to_fail = 0
+        self._chance = chance
+        self._note = note
+        self._syncs = 0
+        self._open: dict[int, FileNode] = {}
+
+    def effect(self, op: FileOp) -> Effect:
+        """Give the function that performs an operation and returns its result or its failure."""
+        if isinstance(op, ports.Sync):
+            action = self._sync_effect(op.file)
+        elif isinstance(op, ports.SyncDir):
+            action = self._sync_directory_effect(op.path)
+        else:
+            action = self._plain_effect(op)
+        return lambda: guarded(action)
+
+    # ---- files
+
+    def node(self, file: File, create: bool = False) -> FileNode:
+        """Give the file's content, opening it first where it is closed; an open file keeps its content by any name."""
+        if file.fd in self._open:
+            return self._open[file.fd]
+        node = self.platter.create(file.path) if create else self.platter.file(file.path)
+        file.fd = node.number
+        self._open[node.number] = node
+        return node
+
+    def close(self, file: File) -> None:
+        """Close a file that nobody pins, as the shell does to stay within its bound."""
+        if file.pins <= 0:
+            file.fd = -1
+
+    def close_all(self) -> None:
+        """The process is gone, and with it every open file."""
+        self._open.clear()
+
+    def read(self, file: File, position: int, length: int) -> bytes:
+        """Read a range, shorter where the file ends."""
+        return bytes(self.node(file).written[position : position + length])
+
+    def write(self, node: FileNode, data: bytes) -> None:
+        """Write at the end; on a full disk only a part of it, and ENOSPC."""
+        if self.fits(len(data)):
+            node.written += data
+            self._take(len(data))
+            return
+        assert self.free_bytes is not None
+        part = data[: self._chance.between(0, self.free_bytes)]
+        node.written += part
+        self._take(len(part))
+        self._note("disk-full", f"{len(part)}/{len(data)}")
+        raise FileFailure(errno.ENOSPC, "no space left on device")
+
+    def sync(self, node: FileNode, content: bytes, order: int) -> None:
+        """Make `content`, as it was when the sync with this number was asked for, survive power loss."""
+        if self.syncs_to_fail > 0:
+            self.syncs_to_fail -= 1
+            self._note("failed-sync", str(node.number))
+            raise FileFailure(errno.EIO, "input/output error")
+        if order > node.sync_order:
+            node.synced, node.sync_order = content, order
+
+    def sync_now(self, node: FileNode) -> None:
+        """Ask and perform at once, as a job does."""
+        self.sync(node, bytes(node.written), self._next_sync())
+
+    def remove(self, path: str) -> None:
+        """Unlink a path; its bytes become free."""
+        node = self.platter.find(path)
+        if isinstance(node, DirectoryNode):
+            raise FileFailure(errno.EISDIR, f"is a directory: {path}")
+        self.platter.remove(path)
+        if node is not None:
+            self._take(-len(node.written))
+
+    def fits(self, size: int) -> bool:
+        """Say whether so many bytes more find room."""
+        return self.free_bytes is None or size <= self.free_bytes
+
+    def _take(self, size: int) -> None:
+        if self.free_bytes is not None:
+            self.free_bytes -= size
+
+    # ---- operations
+
+    def _plain_effect(self, op: FileOp) -> Effect:
+        platter = self.platter
+        match op:
+            case ports.Append(file, data):
+                copied = bytes(data)
+                return lambda: self.write(self.node(file, create=True), copied)
+            case ports.Read(file, position, length):
+                return lambda: self.read(file, position, length)
+            case ports.Size(file):
+                return lambda: self._size(file)
+            case ports.Truncate(file, size):
+                return lambda: self._truncate(file, size)
+            case ports.Rename(file, path):
+                return lambda: self._rename(file, path)
+            case ports.Unlink(file):
+                return lambda: self._unlink(file)
+            case ports.ListDir(path):
+                return lambda: platter.entries(path)
+            case ports.MakeDir(path):
+                return lambda: platter.make_directory(path)
+            case ports.RemoveDir(path):
+                return lambda: platter.remove(path)
+            case ports.RenameDir(path, new_path):
+                return lambda: platter.rename(path, new_path)
+            case ports.FreeSpace():
+                return lambda: (TOTAL_BYTES if self.free_bytes is None else self.free_bytes, TOTAL_BYTES)
+            case ports.Pause():
+                return lambda: None
+        raise AssertionError(f"not an operation on files: {op!r}")
+
+    def _sync_effect(self, file: File) -> Effect:
+        try:
+            node = self.node(file)
+        except FileFailure as failure:
+            return _raiser(failure)
+        content, order = bytes(node.written), self._next_sync()
+        return lambda: self.sync(node, content, order)
+
+    def _sync_directory_effect(self, path: str) -> Effect:
+        upto_order = self.platter.change_order
+        return lambda: self.platter.sync_directory(self.platter.directory(path), upto_order)
+
+    def _size(self, file: File) -> int | None:
+        try:
+            return len(self.node(file).written)
+        except FileFailure:
+            return None
+
+    def _truncate(self, file: File, size: int) -> None:
+        node = self.node(file)
+        if size < len(node.written):
+            self._take(size - len(node.written))
+            del node.written[size:]
+
+    def _rename(self, file: File, path: str) -> None:
+        replaced = self.platter.find(path)
+        self.platter.rename(file.path, path)
+        file.path = path
+        if isinstance(replaced, FileNode):
+            self._take(-len(replaced.written))
+
+    def _unlink(self, file: File) -> None:
+        self.remove(file.path)
+        self.close(file)
+
+    def _next_sync(self) -> int:
+        self._syncs += 1
+        return self._syncs
+
+
+def guarded(action: Effect) -> object:
+    """Perform; a failure of the disk is a value."""
+    try:
+        return action()
+    except FileFailure as failure:
+        return failure
+
+
+def _raiser(failure: FileFailure) -> Effect:
+    def fail() -> object:
+        raise failure
+
+    return fail

@@ -1,0 +1,1 @@
+"""The tests, one folder per package. Shared helpers are imported by their full name, as in `tests.kafka_peer`."""

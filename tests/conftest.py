@@ -1,0 +1,26 @@
+"""Settings for every test: how many examples, from which seeds, and where tools may leave their files."""
+
+import os
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis.configuration import set_hypothesis_home_dir
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+ROOT = Path(__file__).resolve().parent.parent
+HYPOTHESIS_HOME = ROOT / ".cache" / "hypothesis"
+EXAMPLES_DEFAULT = 100
+SOAK_FACTOR = 20
+
+set_hypothesis_home_dir(HYPOTHESIS_HOME)
+
+# A deadline per example would measure the machine's other work, not ours.
+settings.register_profile("ci", derandomize=True, max_examples=EXAMPLES_DEFAULT, deadline=None)
+settings.register_profile(
+    "soak",
+    max_examples=EXAMPLES_DEFAULT * SOAK_FACTOR,
+    deadline=None,
+    database=DirectoryBasedExampleDatabase(HYPOTHESIS_HOME / "examples"),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("soak" if os.environ.get("PENSTOCK_SOAK") == "1" else "ci")

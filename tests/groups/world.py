@@ -1,0 +1,154 @@
+"""The smallest world a shard can live in: a clock, timers, a log that commits at once, and a few topics."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Hashable
+from typing import Any
+
+from penstock.core.groups.settings import GroupSettings
+from penstock.core.groups.shard import GroupShard
+from penstock.core.rsm.result import KeyValue, Reply, Result
+from penstock.core.wire.schema import Message
+
+TOPIC_COUNTS = {"orders": 4, "payments": 2}
+
+
+class Token(Reply):
+    """A reply that remembers what it is for."""
+
+    __slots__ = ("name", "version")
+
+    def __init__(self, name: str, version: int) -> None:
+        self.name = name
+        self.version = version
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class FakeTimers:
+    """Deadlines by key, fired in order; counts how often a timer was set."""
+
+    def __init__(self) -> None:
+        self.deadlines: dict[Hashable, int] = {}
+        self.sets = 0
+
+    def set(self, key: Hashable, deadline_ms: int) -> None:
+        self.deadlines[key] = deadline_ms
+        self.sets += 1
+
+    def cancel(self, key: Hashable) -> None:
+        self.deadlines.pop(key, None)
+
+    def take_due(self, now_ms: int) -> tuple[int, Hashable] | None:
+        due = heapq.nsmallest(1, ((at, str(key), key) for key, at in self.deadlines.items() if at <= now_ms))
+        if not due:
+            return None
+        at, _, key = due[0]
+        del self.deadlines[key]
+        return at, key
+
+
+class FakeTopics:
+    """Topics whose id is their name, padded."""
+
+    def __init__(self) -> None:
+        self.counts = dict(TOPIC_COUNTS)
+
+    def name_of(self, topic_id: bytes) -> str | None:
+        return next((name for name in self.counts if topic_id_of(name) == topic_id), None)
+
+    def id_of(self, name: str) -> bytes | None:
+        return topic_id_of(name) if name in self.counts else None
+
+    def partition_count(self, name: str) -> int | None:
+        return self.counts.get(name)
+
+
+def topic_id_of(name: str) -> bytes:
+    return name.encode().ljust(16, b"\x01")
+
+
+class CountingEntropy:
+    """Chance that counts, so that ids are told apart and stay the same from run to run."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def bytes(self, count: int) -> bytes:
+        self.count += 1
+        return self.count.to_bytes(count, "big")
+
+
+class World:
+    """Runs a shard: appends and replays its records at once, and collects its replies."""
+
+    def __init__(self, settings: GroupSettings | None = None) -> None:
+        self.settings = settings or GroupSettings()
+        self.now_ms = 1_000_000
+        self.timers = FakeTimers()
+        self.topics = FakeTopics()
+        self.entropy = CountingEntropy()
+        self.log: list[KeyValue] = []
+        self.answers: dict[Reply, Message] = {}
+        self.asked: list[Token] = []
+        self.gone: set[Reply] = set()
+        self.shard = self._new_shard()
+        self.shard.loaded(self.now_ms)
+
+    def ask(self, api: str, request: Any, version: int, name: str = "?", **client: str) -> Token:
+        """Send one request; the answer is in `answers` once it came."""
+        token = Token(name, version)
+        self.asked.append(token)
+        method = getattr(self.shard, api)
+        # What a peer sends has gone over the wire, so fields that its version lacks have their defaults.
+        heard = type(request).decode(request.encode(version), version)
+        self.settle(method(self.now_ms, heard, version, *client.values(), token))
+        return token
+
+    def settle(self, result: Result) -> None:
+        for key, value in result.records:
+            self.log.append((key, value))
+            self.shard.replay(key, value, self.now_ms)
+        self._deliver(result.replies)
+
+    def wait(self, duration_ms: int) -> None:
+        """Let time pass; timers fire at their own moment."""
+        end_ms = self.now_ms + duration_ms
+        while (due := self.timers.take_due(end_ms)) is not None:
+            self.now_ms = max(self.now_ms, due[0])
+            self.settle(self.shard.on_timer(self.now_ms, due[1]))
+        self.now_ms = end_ms
+
+    def drop(self, token: Token) -> None:
+        self.gone.add(token)
+        self.shard.dropped(token)
+
+    def restart(self) -> None:
+        """The coordinator moves: everybody who waits is told, and a fresh shard folds the log."""
+        self._deliver(self.shard.lose())
+        assert not self.timers.deadlines, "a shard that lost its partition has no timers left"
+        self.shard = self.refold()
+        self.shard.loaded(self.now_ms)
+
+    def refold(self) -> GroupShard:
+        shard = self._new_shard()
+        for key, value in self.log:
+            shard.replay(key, value, self.now_ms)
+        return shard
+
+    def unanswered(self) -> list[Token]:
+        return [token for token in self.asked if token not in self.answers and token not in self.gone]
+
+    def _new_shard(self) -> GroupShard:
+        return GroupShard(self.settings, self.timers, self.topics, self.entropy)
+
+    def _deliver(self, replies: list[tuple[Reply, Message]]) -> None:
+        for token, message in replies:
+            assert isinstance(token, Token)
+            assert token not in self.answers, f"{token} was answered twice"
+            assert token not in self.gone, f"{token} was answered although its connection is gone"
+            if type(message).__name__ != "OffsetFetchResponse":
+                message.encode(token.version)
+            self.answers[token] = message

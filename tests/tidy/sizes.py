@@ -1,0 +1,49 @@
+"""How long a function and a file may be, with a ratchet for the few that are longer.
+
+An entry in `ratchet.toml` is a debt with a figure: it may shrink, never grow, and must go when it is paid.
+"""
+
+import ast
+import tomllib
+from pathlib import Path
+
+FUNCTION_LINES_MAX = 70
+FILE_LINES_MAX = 600
+
+RATCHET = Path(__file__).resolve().parent / "ratchet.toml"
+
+
+def load_ratchet() -> dict[str, dict[str, int]]:
+    return tomllib.loads(RATCHET.read_text())
+
+
+def function_lengths(source: str) -> dict[str, int]:
+    """Lines per function, by its dotted name; a function's inner functions count for it and for themselves."""
+    lengths: dict[str, int] = {}
+
+    def walk(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                name = f"{prefix}{child.name}"
+                if not isinstance(child, ast.ClassDef):
+                    lengths[name] = (child.end_lineno or child.lineno) - child.lineno + 1
+                walk(child, f"{name}.")
+            else:
+                walk(child, prefix)
+
+    walk(ast.parse(source), "")
+    return lengths
+
+
+def length_complaints(lengths: dict[str, int], limit: int, exempt: dict[str, int]) -> list[str]:
+    complaints = []
+    for name, lines in lengths.items():
+        allowed = max(limit, exempt.get(name, 0))
+        if lines > allowed:
+            complaints.append(f"{name} has {lines} lines, {allowed} are allowed")
+    for name, recorded in exempt.items():
+        if name not in lengths:
+            complaints.append(f"{name} is in the ratchet but not in the tree; remove the entry")
+        elif lengths[name] <= limit:
+            complaints.append(f"{name} needs its exemption of {recorded} lines no longer; remove the entry")
+    return complaints
