@@ -42,7 +42,7 @@ test-quick: setup ## the tests without sleepers, clients and JVMs: under a minut
 lint: setup ## style, format, types and the rules of the house
 	@$(VENV)/ruff check --quiet .
 	@$(VENV)/ruff format --quiet --check .
-	@$(VENV)/mypy src
+	@$(VENV)/mypy src bench
 	@$(PYTEST) -q tests/tidy
 
 format: setup ## let ruff rewrite what it can

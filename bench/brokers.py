@@ -7,9 +7,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
+from urllib.request import urlopen
 
-from bench.compiling import compiled
+from bench.compiling import CACHE, compiled
 from bench.processes import Usage, usage_of
 from tests.kafka_peer import SERVER_FLAGS, KafkaPeer, Tool, answers_api_versions, free_ports, java_command
 
@@ -25,6 +26,7 @@ COMMON_SETTINGS = {
     "log.retention.check.interval.ms": "5000",
     "log.initial.task.delay.ms": "500",
 }
+OFTEN_CLEANED = {"log.retention.check.interval.ms": "1000"}
 
 
 class Broker(Protocol):
@@ -100,16 +102,37 @@ class PenstockBroker:
         self._port, self.metrics_port = free_ports(2)
         self._process: subprocess.Popen[bytes] | None = None
 
+    @classmethod
+    def brief(cls) -> Self:
+        """One that looks for old segments every second, for loads that would otherwise fill the memory."""
+        return cls(settings=OFTEN_CLEANED)
+
+    @classmethod
+    def brief_on_disk(cls) -> Self:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        return cls(Path(tempfile.mkdtemp(prefix="disk-", dir=CACHE)), OFTEN_CLEANED)
+
     @property
     def port(self) -> int:
         return self._port
 
     @property
     def data_dir(self) -> Path:
-        return self._folder / "node-1"
+        return self._cluster_folder / "node-1"
+
+    @property
+    def _cluster_folder(self) -> Path:
+        """Apart from what it prints, because it wants an empty folder to begin with."""
+        return self._folder / "cluster"
+
+    def metric(self, name: str) -> float:
+        with urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=START_TIMEOUT_S) as answer:
+            lines: list[str] = answer.read().decode().splitlines()
+        (value,) = [line.split()[1] for line in lines if line.split()[0] == name]
+        return float(value)
 
     def start(self) -> None:
-        command = [*penstock_command(), "up", "--port", str(self._port), "--data-dir", str(self._folder)]
+        command = [*penstock_command(), "up", "--port", str(self._port), "--data-dir", str(self._cluster_folder)]
         command += ["--metrics-port", str(self.metrics_port)]
         for key, value in self._settings.items():
             command += ["--set", f"{key}={value}"]

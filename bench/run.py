@@ -27,7 +27,7 @@ RESULTS = ROOT / "bench" / "results"
 Kind = type[KafkaBroker] | type[PenstockBroker] | type[FloorBroker]
 
 # These say nothing about speed, so a cold broker serves as well as a warm one.
-NEEDS_NO_WARM_UP = {"first_reply", "many_partitions", "idle"}
+NEEDS_NO_WARM_UP = {"first_reply", "idle"}
 
 
 def main() -> int:
@@ -40,7 +40,7 @@ def main() -> int:
         say("a rough run: few rounds, or the machine has other work; its ratios are hints")
     kinds = [kind for kind in (KafkaBroker, PenstockBroker, FloorBroker) if getattr(arguments, kind.name)]
     rounds = measure(chosen, scale, kinds)
-    lines = [line for scenario in chosen for line in lines_of(scenario, rounds[scenario.name])]
+    lines = [line for scenario in chosen for line in lines_of(scenario, rounds.get(scenario.name, {}))]
     print_table(lines)
     keep(lines, rounds, arguments.name or ("quick" if arguments.quick else "full"))
     return 1 if any(line.verdict == "MISS" for line in lines) else 0
@@ -61,7 +61,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def measure(chosen: list[Scenario], scale: Scale, kinds: list[Kind]) -> dict[str, Rounds]:
-    together = [scenario for scenario in chosen if scenario.beside_kafka]
+    together = [scenario for scenario in chosen if scenario.alone is None]
     rounds: dict[str, Rounds] = {}
     if together:
         with running(*(kind() for kind in kinds)) as brokers:
@@ -70,8 +70,9 @@ def measure(chosen: list[Scenario], scale: Scale, kinds: list[Kind]) -> dict[str
             for scenario in together:
                 rounds[scenario.name] = take_turns(scenario, scale, brokers)
     for scenario in chosen:
-        if not scenario.beside_kafka:
-            rounds[scenario.name] = alone(scenario, scale) if PenstockBroker in kinds else {}
+        if scenario.alone is not None and PenstockBroker in kinds:
+            with running(scenario.alone()) as brokers:
+                rounds[scenario.name] = take_turns(scenario, scale, brokers)
     return rounds
 
 
@@ -93,11 +94,6 @@ def take_turns(scenario: Scenario, scale: Scale, brokers: list[Broker]) -> Round
             shown = "  ".join(f"{m.key} {figures[m.key]:,.4g} {m.unit}" for m in scenario.metrics if m.key in figures)
             say(f"{scenario.name} {number + 1} {broker.name:8} {shown}")
     return rounds
-
-
-def alone(scenario: Scenario, scale: Scale) -> Rounds:
-    with running(PenstockBroker()) as brokers:
-        return take_turns(scenario, scale, brokers)
 
 
 @contextmanager

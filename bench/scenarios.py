@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from bench.brokers import Broker, touch_memory
+from bench.brokers import Broker, PenstockBroker, touch_memory
 from bench.clients import run_client
 from bench.loadgen import Figures, Options, run_load
 from bench.topics import topic
@@ -31,10 +31,11 @@ class Scale:
     broker_warmup_s: float
     client_mb: int
     idle_s: float
+    stall_s: float
 
 
-FULL = Scale(rounds=5, seconds=5, warmup_s=2, broker_warmup_s=15, client_mb=100, idle_s=10)
-QUICK = Scale(rounds=1, seconds=2, warmup_s=1, broker_warmup_s=3, client_mb=20, idle_s=5)
+FULL = Scale(rounds=5, seconds=5, warmup_s=2, broker_warmup_s=15, client_mb=100, idle_s=10, stall_s=60)
+QUICK = Scale(rounds=1, seconds=2, warmup_s=1, broker_warmup_s=3, client_mb=20, idle_s=5, stall_s=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ class Scenario:
     run: Callable[[Broker, Scale], Figures]
     metrics: tuple[Metric, ...]
     rounds: int | None = None
-    beside_kafka: bool = True
+    # A question about Penstock alone gets a node of its own, made by this.
+    alone: Callable[[], Broker] | None = None
     # Speaks the protocol's bare requests, which the floor understands too.
     raw: bool = False
 
@@ -161,6 +163,15 @@ def _cost_us(broker: Broker, scale: Scale, name: str, partitions: int, flags: tu
     return (broker.usage().cpu_s - before.cpu_s) * 1e6 / figures["requests"]
 
 
+def stall(broker: Broker, scale: Scale) -> Figures:
+    """Old segments are deleted while the load goes on, because that is when a loop is tempted to wait."""
+    assert isinstance(broker, PenstockBroker), "only Penstock has this metric"
+    with topic(broker, 8, {"segment.bytes": str(32 << 20), "retention.bytes": str(128 << 20)}) as name:
+        shape: Options = {"partitions": 8, "connections": 8, "depth": 5, "seconds": scale.stall_s, **SMALL_BATCHES}
+        figures = run_load("produce", {**_load(broker, scale, name), **shape})
+    return {"mb_per_s": figures["mb_per_s"], "stall_ms_max": broker.metric("penstock_loop_stall_ms_max")}
+
+
 def memory(broker: Broker, _scale: Scale) -> Figures:
     return {"resident_mb": broker.usage().resident_mb}
 
@@ -181,6 +192,7 @@ def _throughput(key: str, unit: str, floor: float, aim: float | None, limit: flo
 
 
 P99_UNDER_LOAD = Metric("p99_ms", "ms", False, 0.6, 0.3)
+STALL = Metric("stall_ms_max", "ms", False)
 CLIENT = (
     _throughput("records_per_s", "records/s", 0.95, None),
     Metric("broker_cpu_us_per_record", "us", False, 0.5),
@@ -239,6 +251,22 @@ SCENARIOS: tuple[Scenario, ...] = (
             Metric("spread_by_alone", "x", False),
         ),
         1,
-        beside_kafka=False,
+        alone=PenstockBroker,
+    ),
+    Scenario(
+        "stall_memory",
+        "longest loop stall at full speed, on tmpfs",
+        stall,
+        (STALL,),
+        1,
+        alone=PenstockBroker.brief,
+    ),
+    Scenario(
+        "stall_disk",
+        "longest loop stall at full speed, on disk",
+        stall,
+        (STALL,),
+        1,
+        alone=PenstockBroker.brief_on_disk,
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -122,8 +123,7 @@ class FakeBroker:
     def _api_versions(self, _request: Request, _version: int) -> Response:
         return ApiVersionsResponse(
             api_keys=[
-                ApiVersion(api_key=key, min_version=low, max_version=high)
-                for key, (low, high) in self.versions.items()
+                ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in self.versions.items()
             ]
         )
 
@@ -158,15 +158,14 @@ class FakeBroker:
     def _find_coordinator(self, request: Any, _version: int) -> Response:
         return FindCoordinatorResponse(
             coordinators=[
-                Coordinator(key=key, node_id=self.node_id, host=HOST, port=self.port) for key in request.coordinator_keys
+                Coordinator(key=key, node_id=self.node_id, host=HOST, port=self.port)
+                for key in request.coordinator_keys
             ]
         )
 
 
 def _shut(connection: socket.socket) -> None:
     """Close so that whoever sleeps on the socket wakes up."""
-    try:
+    with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass
     connection.close()

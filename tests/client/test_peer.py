@@ -115,8 +115,7 @@ def test_replies_come_out_the_same_however_the_bytes_are_cut(cuts: list[int]) ->
     ]
     replies = [HeartbeatResponse(error_code=1), MetadataResponse(cluster_id="c"), HeartbeatResponse(error_code=2)]
     stream = b"".join(
-        answer(reply, version, number)
-        for reply, (_, version, number) in zip(replies, sent(peer), strict=True)
+        answer(reply, version, number) for reply, (_, version, number) in zip(replies, sent(peer), strict=True)
     )
     got, position = [], 0
     for cut in [*cuts, len(stream)]:

@@ -384,5 +384,3 @@ class Stage:
 def _code(message: Any) -> str:
     code = ErrorCode(message.error_code)
     return "ok" if code is ErrorCode.NONE else code.name
-
-

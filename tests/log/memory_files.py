@@ -72,6 +72,10 @@ class Disk:
             inode.after_power_loss(chance)
 
 
+def discard(names: dict[str, Inode], path: str) -> None:
+    names.pop(path, None)
+
+
 def parent(path: str) -> str:
     return path.rpartition("/")[0] or "/"
 
@@ -200,12 +204,14 @@ class MemoryFiles:
     def _unlink(self, op: ports.Unlink) -> None:
         path = op.file.path
         if path in self.disk.names:
-            self.disk.change(parent(path), lambda names, _: names.pop(path, None) and None)
+            self.disk.change(parent(path), lambda names, _: discard(names, path))
 
     def _listdir(self, op: ports.ListDir) -> list[Entry]:
         if op.path not in self.disk.folders:
             raise FileFailure(errno.ENOENT, op.path)
-        files = [Entry(p.rpartition("/")[2], len(i.live), False) for p, i in self.disk.names.items() if parent(p) == op.path]
+        files = [
+            Entry(p.rpartition("/")[2], len(i.live), False) for p, i in self.disk.names.items() if parent(p) == op.path
+        ]
         folders = [Entry(p.rpartition("/")[2], 0, True) for p in self.disk.folders if p != "/" and parent(p) == op.path]
         return sorted(files + folders, key=lambda entry: entry.name)
 

@@ -177,6 +177,4 @@ def test_held_appends_keep_their_order_when_files_are_slow() -> None:
 
 
 def segment_offsets(files: MemoryFiles, log: object) -> list[int]:
-    return [
-        sum(1 for _ in iterate_headers(files.content(path))) for path in files.paths() if path.endswith(".log")
-    ]
+    return [sum(1 for _ in iterate_headers(files.content(path))) for path in files.paths() if path.endswith(".log")]

@@ -169,9 +169,7 @@ def test_power_loss_after_power_loss(seed: int) -> None:
     for _ in range(4):
         files = MemoryFiles(disk)
         directory = load(files)
-        log = directory.logs.get(("orders", 0)) or drive(
-            files, directory.create("orders", bytes(16), 0, SMALL, NOW_MS)
-        )
+        log = directory.logs.get(("orders", 0)) or drive(files, directory.create("orders", bytes(16), 0, SMALL, NOW_MS))
         assert synced <= log.end_offset
         assert [record.offset for record in records_of(files, log)] == list(range(log.end_offset))
         fill(log, chance.randint(0, 15), size=chance.choice((20, 300)))
@@ -240,7 +238,7 @@ def test_an_index_that_lies_is_made_anew_when_it_is_found_out() -> None:
     drive(files, directory.close())
     path = f"{FOLDER}/{0:020d}.index"
     index = files.content(path)
-    files.disk.names[path].live[:] = bytes.fromhex("00000001" "00000190") + index[8:]
+    files.disk.names[path].live[:] = bytes.fromhex("0000000100000190") + index[8:]
     log = reopen(files)
     check_whole(files, log, 40, 40)
     assert files.content(path) == index

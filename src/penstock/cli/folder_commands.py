@@ -34,7 +34,8 @@ def status(data_dir: str, output: str) -> int:
 
     folder = ClusterFolder(data_dir)
     nodes = folder.require()
-    rows = [_status_of(node) for node in nodes]
+    held = folder.pid_file.holder() is not None
+    rows = [_status_of(node, held) for node in nodes]
     print_rows(Output(output), ("node", "state", "pid", "address", "data"), rows)
     serving = sum(row[1] == "serving" for row in rows)
     if serving == len(rows):
@@ -83,7 +84,8 @@ def _stop(holder: Callable[[], int | None]) -> bool:
     return True
 
 
-def _status_of(node: NodeFolder) -> tuple[int, str, int | None, str | None, str]:
+def _status_of(node: NodeFolder, cluster_is_up: bool) -> tuple[int, str, int | None, str | None, str]:
+    """A node writes its pid when it can serve; before that only the `up` above it shows that it is on its way."""
     pid = node.pid_file.holder()
     try:
         with open(node.settings_path, encoding="utf-8") as file:
@@ -91,9 +93,10 @@ def _status_of(node: NodeFolder) -> tuple[int, str, int | None, str | None, str]
     except FileNotFoundError:
         ports = None
     address = f"{HOST}:{ports[0]}" if ports else None
-    state = "stopped"
-    if pid is not None:
-        state = "serving" if address and _answers(address) else "starting"
+    if pid is None:
+        state = "starting" if cluster_is_up else "stopped"
+    else:
+        state = "serving" if address and _answers(address) else "not answering"
     return node.number, state, pid, address, node.path
 
 

@@ -4,7 +4,7 @@ import os
 
 from penstock.cli.node_process import READY_FD_VARIABLE
 from penstock.cli.node_settings import parse_assignments, read_settings_file
-from penstock.cli.pidfile import Held, PidFile
+from penstock.cli.pidfile import PidFile
 from penstock.cli.talk import Refused, complain, say
 from penstock.core.base.settings import BrokerSettings, SettingError
 
@@ -19,11 +19,17 @@ def node(config: str | None, set: list[str]) -> int:
     settings = _settings(read_settings_file(config) | parse_assignments(set))
     for warning in settings.warnings:
         say(f"penstock: {warning}")
-    pid_file = _hold(settings.metadata_log_dir)
+    pid_file = PidFile(os.path.join(settings.metadata_log_dir, "pid"))
+
+    def on_ready() -> None:
+        # Until now the folder may have been empty, and only its lock kept others out.
+        pid_file.hold()
+        _tell_parent()
+
     try:
         from penstock.shell.main import run
 
-        return run(settings, _tell_parent)
+        return run(settings, on_ready)
     finally:
         pid_file.release()
 
@@ -35,22 +41,6 @@ def _settings(values: dict[str, str]) -> BrokerSettings:
         raise Refused(
             "; ".join(failure.problems), "change the setting; `penstock config check FILE` says what each one does here"
         ) from None
-
-
-def _hold(folder: str) -> PidFile:
-    """One process per data folder; whoever comes second is told who was first."""
-    try:
-        os.makedirs(folder, exist_ok=True)
-        pid_file = PidFile(os.path.join(folder, "pid"))
-        pid_file.hold()
-    except Held as held:
-        raise Refused(
-            f"the data folder {folder} is in use (process {held.pid})",
-            "stop that node first, or choose another log.dirs",
-        ) from None
-    except OSError as failure:
-        raise Refused(f"cannot use the data folder {folder}: {failure.strerror}", "check log.dirs") from None
-    return pid_file
 
 
 def _tell_parent() -> None:

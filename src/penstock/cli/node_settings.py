@@ -12,14 +12,8 @@ CONTROLLER_PORT_OFFSET = 1000
 METRICS_PORT_OFFSET = 2000
 METRICS_PORT_KEY = "penstock.metrics.port"
 _MARK = "# Written by `penstock up` at each start; change what is above, or use --set."
-# A cluster of one node cannot keep the three copies that Kafka's defaults ask for.
-_ONE_NODE_DEFAULTS = {
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "share.coordinator.state.topic.replication.factor": "1",
-    "share.coordinator.state.topic.min.isr": "1",
-}
+# A cluster of one node cannot keep the three copies that Kafka's default asks for.
+_ONE_NODE_DEFAULTS = {"offsets.topic.replication.factor": "1"}
 _DECIDED_BY = {
     "node.id": "--nodes",
     "process.roles": "--nodes",

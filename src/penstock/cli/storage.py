@@ -1,26 +1,17 @@
 """`penstock storage`: prepare a data folder for a node, and say whose it is."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from penstock.cli.formatting import format_folder, new_id, read_meta
 from penstock.cli.node_settings import read_settings_file
 from penstock.cli.output import Output, print_json, print_rows
 from penstock.cli.session import OutputOption
 from penstock.cli.talk import Refused, say
 from penstock.core.base.settings import BrokerSettings
-from penstock.core.metadata.storage import (
-    META_FILE,
-    META_VERSION,
-    Meta,
-    decode_meta,
-    encode_meta,
-    new_uuid,
-    uuid_bytes,
-    uuid_text,
-)
+from penstock.core.metadata.storage import Meta, uuid_bytes
 
 app = typer.Typer(help="Prepare and look at data folders.", no_args_is_help=True)
 
@@ -37,7 +28,7 @@ def format_(
     """Write meta.properties into the node's data folders. A node does this by itself when it starts in a new one."""
     settings = BrokerSettings(read_settings_file(str(config)))
     folders = _folders(settings)
-    formatted = {folder: meta for folder in folders if (meta := _read(folder)) is not None}
+    formatted = {folder: meta for folder in folders if (meta := read_meta(folder)) is not None}
     if formatted and not ignore_formatted:
         raise Refused(
             f"{next(iter(formatted))} is formatted already",
@@ -46,7 +37,7 @@ def format_(
     chosen = _cluster_id(cluster_id, list(formatted.values()))
     for folder in folders:
         if folder not in formatted:
-            formatted[folder] = _format(folder, Meta(META_VERSION, chosen, settings.node_id, _new_id()))
+            formatted[folder] = format_folder(folder, chosen, settings.node_id)
     if output is Output.JSON:
         print_json([_facts(folder, formatted[folder]) for folder in folders])
     else:
@@ -57,7 +48,7 @@ def format_(
 def info(config: ConfigFile, output: OutputOption = Output.TABLE) -> None:
     """Show whose the node's data folders are; fails if one is not formatted."""
     settings = BrokerSettings(read_settings_file(str(config)))
-    found = {folder: _read(folder) for folder in _folders(settings)}
+    found = {folder: read_meta(folder) for folder in _folders(settings)}
     rows = [tuple(_facts(folder, meta).values()) for folder, meta in found.items()]
     print_rows(output, ("folder", "formatted", "version", "cluster id", "node id", "directory id"), rows)
     if None in found.values():
@@ -67,15 +58,6 @@ def info(config: ConfigFile, output: OutputOption = Output.TABLE) -> None:
 
 def _folders(settings: BrokerSettings) -> list[str]:
     return list(dict.fromkeys((settings.metadata_log_dir, settings.log_dir)))
-
-
-def _read(folder: str) -> Meta | None:
-    try:
-        return decode_meta(Path(folder, META_FILE).read_bytes())
-    except FileNotFoundError:
-        return None
-    except OSError as failure:
-        raise Refused(f"cannot read {folder}: {failure.strerror}", "check log.dirs in the settings") from None
 
 
 def _cluster_id(asked: str | None, formatted: list[Meta]) -> str:
@@ -88,27 +70,7 @@ def _cluster_id(asked: str | None, formatted: list[Meta]) -> str:
         return asked
     if len(ids) > 1:
         raise Refused(f"the folders belong to several clusters: {', '.join(sorted(ids))}", "keep those of one")
-    return ids.pop() if ids else _new_id()
-
-
-def _format(folder: str, meta: Meta) -> Meta:
-    """Write the file under another name first, so that a crash leaves either nothing or all of it."""
-    path = Path(folder, META_FILE)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".tmp")
-        with unfinished.open("wb") as file:
-            file.write(encode_meta(meta))
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(path)
-    except OSError as failure:
-        raise Refused(f"cannot write {path}: {failure.strerror}", "check log.dirs in the settings") from None
-    return meta
-
-
-def _new_id() -> str:
-    return uuid_text(new_uuid(os.urandom(16)))
+    return ids.pop() if ids else new_id()
 
 
 def _facts(folder: str, meta: Meta | None) -> dict[str, object]:

@@ -20,6 +20,7 @@ from penstock.cli.talk import Refused, complain, say
 
 STOP_SECONDS_MAX = 30.0
 PORT_MAX = 65_535
+META_FILE = "meta.properties"
 _STOPPERS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -66,7 +67,7 @@ def _check_count(folder: ClusterFolder, nodes: int | None) -> None:
 
 
 def _prepare(node: NodeFolder, port: int | None, metrics_port: int | None, given: dict[str, str]) -> NodeProcess:
-    """Settle the node's ports and write its settings file."""
+    """Settle the node's ports, write its settings file, and make the folder its own."""
     if (pid := node.pid_file.holder()) is not None:
         raise Refused(f"node {node.number} is running already (process {pid})", "stop it with `penstock down`")
     text = ""
@@ -82,6 +83,10 @@ def _prepare(node: NodeFolder, port: int | None, metrics_port: int | None, given
     os.makedirs(node.path, exist_ok=True)
     with open(node.settings_path, "w", encoding="utf-8") as file:
         file.write(merged)
+    if not os.path.exists(os.path.join(node.path, META_FILE)):
+        from penstock.cli.formatting import format_folder, new_id
+
+        format_folder(node.path, new_id(), node.number)
     return NodeProcess(node, ports)
 
 

@@ -94,6 +94,8 @@ class Link:
         self._send()
         while not is_done():
             self._keep(self._receive(what))
+            # A greeting that was refused is followed by another one.
+            self._send()
 
     def _keep(self, replies: list[Reply]) -> None:
         for reply in replies:
@@ -118,6 +120,8 @@ class Link:
 
     def _send(self) -> None:
         parts: list[Any] = [memoryview(_as_buffer(part)) for part in self._peer.take_output()]
+        if not parts:
+            return
         try:
             self._socket.settimeout(self._timeout)
             while parts:

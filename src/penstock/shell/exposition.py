@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from penstock.core.node.metrics import LATENCY_BOUNDS_US
 from penstock.core.node.node import Node
+from penstock.core.partition.partition import Partition
 
 
 def render(node: Node) -> str:
@@ -57,7 +58,7 @@ def _latencies(node: Node, name: str) -> Iterator[str]:
 
 def _partitions(node: Node) -> Iterator[str]:
     partitions = sorted(node.replicas, key=lambda each: (each.topic, each.index))
-    families = (
+    families: tuple[tuple[str, str, str, Callable[[Partition], int]], ...] = (
         ("penstock_log_size_bytes", "gauge", "Bytes of a partition's log.", lambda each: each.log.size_bytes()),
         ("penstock_log_start_offset", "gauge", "First offset of a partition.", lambda each: each.log.start_offset),
         ("penstock_log_end_offset", "gauge", "Next offset of a partition.", lambda each: each.log.end_offset),

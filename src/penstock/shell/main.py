@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from penstock.core.apis.table import make_node
 from penstock.core.base.settings import BrokerSettings, Endpoint
@@ -34,14 +35,14 @@ class SystemEntropy:
 def run(settings: BrokerSettings, on_ready: Callable[[], None] = lambda: None) -> int:
     """Serve until SIGTERM or SIGINT; gives the exit code."""
     try:
-        with _runner() as runner:
+        with make_runner() as runner:
             return runner.run(serve(settings, on_ready))
     except (CannotStart, FolderLocked) as error:
         print(f"penstock: {error}", file=sys.stderr)
         return 1
 
 
-def _runner() -> asyncio.Runner:
+def make_runner() -> asyncio.Runner:
     """uvloop where there is one: it halves the cost of a small request."""
     try:
         from uvloop import new_event_loop
@@ -71,7 +72,7 @@ class Host:
     def __init__(self, settings: BrokerSettings, note: Callable[[str, str], None] | None = None) -> None:
         self._settings = settings
         self._lock = FolderLock(settings.log_dir)
-        self._sockets = [(endpoint, _bind(endpoint)) for endpoint in settings.listeners.broker]
+        self._sockets = [(endpoint, _bind(endpoint, "listeners" in settings)) for endpoint in settings.listeners.broker]
         self.server = Server(settings["penstock.response.bytes.max"])
         self.disk = Disk(self.server.turn, settings["penstock.open.files.max"], Reader())
         self.node = make_node(settings, self.disk, SystemEntropy(), note or _note)
@@ -95,8 +96,8 @@ class Host:
         loop = asyncio.get_running_loop()
         backlog = self._settings["socket.listen.backlog.size"]
         for endpoint, bound in self._sockets:
-            name = endpoint.name
-            listening = await loop.create_server(lambda name=name: Client(self.server, name), sock=bound, backlog=backlog)  # type: ignore[misc]
+            factory = partial(Client, self.server, endpoint.name)
+            listening = await loop.create_server(factory, sock=bound, backlog=backlog)
             self._listening.append(listening)
         await self._serve_http()
 
@@ -163,9 +164,10 @@ class Host:
     _last_state = "starting"
 
 
-def _bind(endpoint: Endpoint) -> socket.socket:
-    """Bind before anything else: a busy port is known at once."""
-    host, port = endpoint.host or "::", endpoint.port
+def _bind(endpoint: Endpoint, told: bool) -> socket.socket:
+    """Bind before anything else: a busy port is known at once. Without a word about listeners, only this machine
+    is listened to."""
+    host, port = endpoint.host or ("::" if told else "127.0.0.1"), endpoint.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:

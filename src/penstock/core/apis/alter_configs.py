@@ -1,4 +1,4 @@
-"""AlterConfigs (33). Versions 0 to 2: replace all settings of a resource; what is not named goes back to its default."""
+"""AlterConfigs (33). Versions 0 to 2: replace all settings of a resource; what is not named becomes its default."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from penstock.core.metadata.configs import plan_replacement
 from penstock.core.metadata.image import BROKER_LOGGER_RESOURCE
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Answer, Api, Slot
-from penstock.core.wire import Message
 from penstock.core.wire.api.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
 )
+from penstock.core.wire.schema import StoredRecord
 
 
 def handle(node: Node, request: AlterConfigsRequest, slot: Slot) -> Answer:
@@ -31,11 +31,11 @@ def handle(node: Node, request: AlterConfigsRequest, slot: Slot) -> Answer:
     return alter(node, slot, changes, request.validate_only, AlterConfigsResponse(responses=results))
 
 
-def _plan(node: Node, resource: AlterConfigsResource) -> list[Message]:
+def _plan(node: Node, resource: AlterConfigsResource) -> list[StoredRecord]:
     if resource.resource_type == BROKER_LOGGER_RESOURCE:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Log levels are changed with IncrementalAlterConfigs only.")
     configs = {each.name: each.value for each in resource.configs}
     return plan_replacement(node.quorum.latest, node.settings, resource.resource_type, resource.resource_name, configs)
 
 
-API = Api(AlterConfigsRequest, range(0, 3), handle)
+API = Api(AlterConfigsRequest, range(3), handle)

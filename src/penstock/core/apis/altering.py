@@ -10,6 +10,7 @@ from penstock.core.base.errors import ApiError
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Answer, Slot
 from penstock.core.wire import Message
+from penstock.core.wire.schema import StoredRecord
 
 
 class Outcome(Protocol):
@@ -19,12 +20,12 @@ class Outcome(Protocol):
     error_message: str | None
 
 
-Change = tuple[Callable[[], list[Message]], Outcome]
+Change = tuple[Callable[[], list[StoredRecord]], Outcome]
 
 
 def alter(node: Node, slot: Slot, changes: list[Change], validate_only: bool, response: Message) -> Answer:
     """Plan every change, commit what may be, and answer for all."""
-    records: list[Message] = []
+    records: list[StoredRecord] = []
     for plan, outcome in changes:
         try:
             records += plan()

@@ -58,4 +58,4 @@ def _api_keys(node: Node) -> list[ApiVersion]:
     ]
 
 
-API = Api(ApiVersionsRequest, range(0, 5), handle)
+API = Api(ApiVersionsRequest, range(5), handle)

@@ -9,6 +9,7 @@ from penstock.core.base.errors import ErrorCode
 from penstock.core.node.node import Node
 from penstock.core.node.slots import PENDING, Answer, Slot
 from penstock.core.wire import Message
+from penstock.core.wire.schema import StoredRecord
 
 
 class Outcome(Protocol):
@@ -17,7 +18,9 @@ class Outcome(Protocol):
     error_code: int
 
 
-def commit(node: Node, slot: Slot, records: list[Message], outcomes: Sequence[Outcome], response: Message) -> Answer:
+def commit(
+    node: Node, slot: Slot, records: list[StoredRecord], outcomes: Sequence[Outcome], response: Message
+) -> Answer:
     """Answer once `records` are committed and acted upon; at once if there are none."""
     if not records:
         return response

@@ -9,16 +9,16 @@ from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.topics import plan_partitions
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Answer, Api, Slot
-from penstock.core.wire import Message
 from penstock.core.wire.api.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopicResult,
 )
+from penstock.core.wire.schema import StoredRecord
 
 
 def handle(node: Node, request: CreatePartitionsRequest, slot: Slot) -> Answer:
-    records: list[Message] = []
+    records: list[StoredRecord] = []
     results: list[CreatePartitionsTopicResult] = []
     names = Counter(topic.name for topic in request.topics)
     for topic in request.topics:
@@ -29,11 +29,9 @@ def handle(node: Node, request: CreatePartitionsRequest, slot: Slot) -> Answer:
             results.append(CreatePartitionsTopicResult(name=topic.name, error_code=0))
         except ApiError as error:
             code = node.error("CreatePartitions", error.code)
-            results.append(
-                CreatePartitionsTopicResult(name=topic.name, error_code=code, error_message=error.message)
-            )
+            results.append(CreatePartitionsTopicResult(name=topic.name, error_code=code, error_message=error.message))
     response = CreatePartitionsResponse(results=results)
     return commit(node, slot, [] if request.validate_only else records, results, response)
 
 
-API = Api(CreatePartitionsRequest, range(0, 4), handle)
+API = Api(CreatePartitionsRequest, range(4), handle)

@@ -11,13 +11,13 @@ from penstock.core.metadata.fold import fold
 from penstock.core.metadata.topics import NewTopic, plan_topic
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Answer, Api, Slot
-from penstock.core.wire import Message
 from penstock.core.wire.api.create_topics import (
     CreatableTopicConfigs,
     CreatableTopicResult,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from penstock.core.wire.schema import StoredRecord
 
 
 def handle(node: Node, request: CreateTopicsRequest, slot: Slot) -> Answer:
@@ -26,10 +26,10 @@ def handle(node: Node, request: CreateTopicsRequest, slot: Slot) -> Answer:
     return commit(node, slot, [] if request.validate_only else records, results, response)
 
 
-def _plan(node: Node, request: CreateTopicsRequest) -> tuple[list[Message], list[CreatableTopicResult]]:
+def _plan(node: Node, request: CreateTopicsRequest) -> tuple[list[StoredRecord], list[CreatableTopicResult]]:
     """Decide about each topic in turn, on an image that has the ones before it."""
     image = node.quorum.latest
-    records: list[Message] = []
+    records: list[StoredRecord] = []
     results: list[CreatableTopicResult] = []
     names = Counter(topic.name for topic in request.topics)
     for topic in request.topics:

@@ -20,4 +20,4 @@ def handle(node: Node, request: DeleteGroupsRequest, slot: Slot) -> Answer:
     )
 
 
-API = Api(DeleteGroupsRequest, range(0, 3), handle)
+API = Api(DeleteGroupsRequest, range(3), handle)

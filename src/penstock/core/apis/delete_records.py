@@ -35,9 +35,7 @@ def _answer(node: Node, request: DeleteRecordsRequest) -> Steps[DeleteRecordsRes
             except ApiError as error:
                 low, code = NO_OFFSET, node.error("DeleteRecords", error.code)
             results.append(
-                DeleteRecordsPartitionResult(
-                    partition_index=wanted.partition_index, low_watermark=low, error_code=code
-                )
+                DeleteRecordsPartitionResult(partition_index=wanted.partition_index, low_watermark=low, error_code=code)
             )
         topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
     return DeleteRecordsResponse(topics=topics)
@@ -55,4 +53,4 @@ def _delete(partition: Partition, offset: int) -> Steps[int]:
     return partition.log.start_offset
 
 
-API = Api(DeleteRecordsRequest, range(0, 3), handle)
+API = Api(DeleteRecordsRequest, range(3), handle)

@@ -8,20 +8,20 @@ from penstock.core.metadata.image import TopicImage
 from penstock.core.metadata.topics import plan_removal
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Answer, Api, Slot
-from penstock.core.wire import Message
 from penstock.core.wire.api.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from penstock.core.wire.schema import StoredRecord
 
 ZERO_ID = bytes(16)
 
 
 def handle(node: Node, request: DeleteTopicsRequest, slot: Slot) -> Answer:
     wanted = request.topics if slot.version >= 6 else [DeleteTopicState(name=name) for name in request.topic_names]
-    records: list[Message] = []
+    records: list[StoredRecord] = []
     results: list[DeletableTopicResult] = []
     seen: set[str] = set()
     for each in wanted:

@@ -42,4 +42,4 @@ def handle(node: Node, request: DescribeClusterRequest, slot: Slot) -> Answer:
     return response
 
 
-API = Api(DescribeClusterRequest, range(0, 3), handle)
+API = Api(DescribeClusterRequest, range(3), handle)

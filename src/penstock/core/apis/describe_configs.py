@@ -1,4 +1,4 @@
-"""DescribeConfigs (32). Versions 1 to 4: settings of topics, brokers, groups and loggers, with where each comes from."""
+"""DescribeConfigs (32). Versions 1 to 4: settings of topics, brokers, groups and loggers, and where each comes from."""
 
 from __future__ import annotations
 

@@ -29,4 +29,4 @@ def handle(node: Node, request: DescribeGroupsRequest, slot: Slot) -> Answer:
     )
 
 
-API = Api(DescribeGroupsRequest, range(0, 7), handle)
+API = Api(DescribeGroupsRequest, range(7), handle)

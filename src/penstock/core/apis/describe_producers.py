@@ -53,4 +53,4 @@ def _describe(node: Node, topic: str, index: int) -> PartitionResponse:
     )
 
 
-API = Api(DescribeProducersRequest, range(0, 1), handle)
+API = Api(DescribeProducersRequest, range(1), handle)

@@ -70,4 +70,4 @@ def _described(topic: TopicImage, first: int, last: int) -> DescribeTopicPartiti
     )
 
 
-API = Api(DescribeTopicPartitionsRequest, range(0, 1), handle)
+API = Api(DescribeTopicPartitionsRequest, range(1), handle)

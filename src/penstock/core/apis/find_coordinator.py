@@ -50,7 +50,9 @@ def _locate(node: Node, key_type: int, key: str, slot: Slot) -> Coordinator:
     point = node.image.brokers[node.node_id].endpoint(slot.connection.listener)
     if point is None or node.image.topic(OFFSETS_TOPIC) is None:
         return _nobody(node, key, ErrorCode.COORDINATOR_NOT_AVAILABLE, None)
-    return Coordinator(key=key, node_id=node.node_id, host=point.host, port=point.port, error_code=0, error_message=None)
+    return Coordinator(
+        key=key, node_id=node.node_id, host=point.host, port=point.port, error_code=0, error_message=None
+    )
 
 
 def _nobody(node: Node, key: str, code: ErrorCode, message: str | None) -> Coordinator:
@@ -58,4 +60,4 @@ def _nobody(node: Node, key: str, code: ErrorCode, message: str | None) -> Coord
     return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=code, error_message=message)
 
 
-API = Api(FindCoordinatorRequest, range(0, 7), handle)
+API = Api(FindCoordinatorRequest, range(7), handle)

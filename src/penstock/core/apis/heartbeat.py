@@ -18,4 +18,4 @@ def handle(node: Node, request: HeartbeatRequest, slot: Slot) -> Answer:
     )
 
 
-API = Api(HeartbeatRequest, range(0, 5), handle)
+API = Api(HeartbeatRequest, range(5), handle)

@@ -9,13 +9,13 @@ from penstock.core.metadata.image import BROKER_LOGGER_RESOURCE
 from penstock.core.node.levels import LEVELS
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Answer, Api, Slot
-from penstock.core.wire import Message
 from penstock.core.wire.api.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from penstock.core.wire.schema import StoredRecord
 
 
 def handle(node: Node, request: IncrementalAlterConfigsRequest, slot: Slot) -> Answer:
@@ -32,7 +32,7 @@ def handle(node: Node, request: IncrementalAlterConfigsRequest, slot: Slot) -> A
     return alter(node, slot, changes, request.validate_only, IncrementalAlterConfigsResponse(responses=results))
 
 
-def _plan(node: Node, resource: AlterConfigsResource, validate_only: bool) -> list[Message]:
+def _plan(node: Node, resource: AlterConfigsResource, validate_only: bool) -> list[StoredRecord]:
     if resource.resource_type == BROKER_LOGGER_RESOURCE:
         _alter_levels(node, resource, validate_only)
         return []
@@ -50,10 +50,12 @@ def _alter_levels(node: Node, resource: AlterConfigsResource, validate_only: boo
         if each.config_operation not in (SET, DELETE):
             raise ApiError(ErrorCode.INVALID_REQUEST, "A log level can be set or deleted only.")
         if each.config_operation == SET and each.value not in LEVELS:
-            raise ApiError(ErrorCode.INVALID_CONFIG, f"{each.value!r} is not a log level; use one of {', '.join(LEVELS)}.")
+            raise ApiError(
+                ErrorCode.INVALID_CONFIG, f"{each.value!r} is not a log level; use one of {', '.join(LEVELS)}."
+            )
     if not validate_only:
         for each in resource.configs:
             node.set_log_level(each.name, each.value if each.config_operation == SET else None)
 
 
-API = Api(IncrementalAlterConfigsRequest, range(0, 2), handle)
+API = Api(IncrementalAlterConfigsRequest, range(2), handle)

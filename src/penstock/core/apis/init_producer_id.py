@@ -1,4 +1,4 @@
-"""InitProducerId (22). Versions 0 to 5, for idempotent producers; a producer that comes back gets its next epoch (3)."""
+"""InitProducerId (22). Versions 0 to 5, for idempotent producers; 3 lets one that comes back say who it was."""
 
 from __future__ import annotations
 
@@ -36,4 +36,4 @@ def _problem(request: InitProducerIdRequest) -> ErrorCode:
     return ErrorCode.NONE
 
 
-API = Api(InitProducerIdRequest, range(0, 6), handle)
+API = Api(InitProducerIdRequest, range(6), handle)

@@ -21,4 +21,4 @@ def handle(node: Node, request: JoinGroupRequest, slot: Slot) -> Answer:
     )
 
 
-API = Api(JoinGroupRequest, range(0, 10), handle)
+API = Api(JoinGroupRequest, range(10), handle)

@@ -18,4 +18,4 @@ def handle(node: Node, request: LeaveGroupRequest, slot: Slot) -> Answer:
     )
 
 
-API = Api(LeaveGroupRequest, range(0, 6), handle)
+API = Api(LeaveGroupRequest, range(6), handle)

@@ -46,4 +46,4 @@ def _names(node: Node, resource_type: int) -> list[str]:
     return sorted(key.removeprefix(prefix) for key in image.configs if key.startswith(prefix))
 
 
-API = Api(ListConfigResourcesRequest, range(0, 2), handle)
+API = Api(ListConfigResourcesRequest, range(2), handle)

@@ -20,4 +20,4 @@ def handle(node: Node, request: ListGroupsRequest, slot: Slot) -> Answer:
     )
 
 
-API = Api(ListGroupsRequest, range(0, 6), handle)
+API = Api(ListGroupsRequest, range(6), handle)

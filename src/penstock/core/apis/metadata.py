@@ -126,4 +126,4 @@ def _described(topic: TopicImage) -> MetadataResponseTopic:
     )
 
 
-API = Api(MetadataRequest, range(0, 14), handle)
+API = Api(MetadataRequest, range(14), handle)

@@ -18,4 +18,4 @@ def handle(node: Node, request: OffsetDeleteRequest, slot: Slot) -> Answer:
     )
 
 
-API = Api(OffsetDeleteRequest, range(0, 1), handle)
+API = Api(OffsetDeleteRequest, range(1), handle)

@@ -18,4 +18,4 @@ def handle(node: Node, request: SyncGroupRequest, slot: Slot) -> Answer:
     )
 
 
-API = Api(SyncGroupRequest, range(0, 6), handle)
+API = Api(SyncGroupRequest, range(6), handle)

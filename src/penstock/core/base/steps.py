@@ -8,11 +8,9 @@ simulator, where each operation takes its seeded time and a crash may fall betwe
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-from penstock.core.base.ports import LATER, FileFailure, Files, Later, Steps
-
-T = TypeVar("T")
+from penstock.core.base.ports import LATER, FileFailure, Files, Steps
 
 
 class Tasks:
@@ -28,10 +26,6 @@ class Tasks:
         """Drive `steps` to its end; `done` gets the return value, or the exception that ended it."""
         _Task(self, steps, done).resume(None)
 
-    def try_run(self, steps: Steps[T], done: Callable[[T | Exception], None]) -> T | Later:
-        """Give the value when every operation finished inline; otherwise `LATER`, and `done` is called."""
-        return _Task(self, steps, done).resume(None, inline=True)  # type: ignore[no-any-return]  # the generator's T
-
 
 class _Task:
     __slots__ = ("_done", "_steps", "_tasks")
@@ -41,7 +35,7 @@ class _Task:
         self._steps = steps
         self._done = done
 
-    def resume(self, result: object, inline: bool = False) -> Any:
+    def resume(self, result: object) -> None:
         """Feed one result and go on while operations finish inline (a loop, so that depth stays constant)."""
         steps, tasks = self._steps, self._tasks
         try:
@@ -50,21 +44,16 @@ class _Task:
                 result = tasks._files.perform(op, self.resume)
                 if result is LATER:
                     tasks.running.add(self)
-                    return LATER
+                    return
         except StopIteration as stop:
-            return self._finish(stop.value, inline)
+            outcome = stop.value
         except Exception as error:
-            if inline:
-                tasks.running.discard(self)
-                raise
-            return self._finish(error, inline)
+            outcome = error
+        self._finish(outcome)
 
-    def _finish(self, value: Any, inline: bool) -> Any:
+    def _finish(self, outcome: Any) -> None:
         self._tasks.running.discard(self)
-        if inline:
-            return value
         if self._done is not None:
-            self._done(value)
-        elif isinstance(value, Exception):
-            raise value
-        return value
+            self._done(outcome)
+        elif isinstance(outcome, Exception):
+            raise outcome

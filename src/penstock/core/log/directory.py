@@ -117,8 +117,10 @@ class LogDirectory:
         return log
 
     def remove(self, log: Log) -> Steps[None]:
-        """Take a log away: its folder is renamed at once and emptied little by little."""
+        """Take a log away: its folder is renamed and then emptied little by little. Before the rename nothing of the
+        log may be under way, or it would reach the folder of a topic that is created again."""
         del self.logs[log.topic, log.partition]
+        log.is_gone = True
         log.blocked = "the partition was deleted"
         while log.is_flushing or log.is_maintaining or log.writes or log.orphans:
             yield Pause()

@@ -15,7 +15,7 @@ from typing import Final
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import LATER, Buffer, File, FileFailure, Later, Slice, Steps
-from penstock.core.log import flushing, reader, retention, snapshots, truncation
+from penstock.core.log import cleaner, flushing, reader, retention, snapshots, truncation
 from penstock.core.log.epochs import LeaderEpochs
 from penstock.core.log.index_file import PENDING_BYTES_MAX
 from penstock.core.log.producers import Producers, SuspendedProducers
@@ -60,7 +60,9 @@ class Log:
         "epochs",
         "failure",
         "flush_wanted",
+        "is_cleaning",
         "is_flushing",
+        "is_gone",
         "is_maintaining",
         "is_new",
         "names_changed",
@@ -112,7 +114,10 @@ class Log:
         self.orphans = 0
         self.is_flushing = False
         self.flush_wanted = False
+        # Files are being renamed or removed; a compaction job is running; the partition was deleted.
         self.is_maintaining = False
+        self.is_cleaning = False
+        self.is_gone = False
         # Names in the folder changed since its last SyncDir; the folder's own name is new.
         self.names_changed = False
         self.is_new = False
@@ -250,9 +255,9 @@ class Log:
 
     def fail(self, error: Exception) -> None:
         """The folder can no longer be trusted to keep what it is given."""
-        if self.failure is None:
+        if self.failure is None and not self.is_gone:
             self.failure = error if isinstance(error, FileFailure) else FileFailure(-1, str(error))
-        self.blocked = self.failure.message
+        self.blocked = str(error)
 
     def _progress(self) -> None:
         if self.on_progress is not None:
@@ -372,6 +377,14 @@ class Log:
     def truncate_to(self, offset: int) -> Steps[None]:
         """Cut off everything from `offset` on; nothing may be in flight."""
         return truncation.truncate_to(self, offset)
+
+    def dirtiness(self, now_ms: int, upto_offset: int) -> Steps[cleaner.Dirtiness]:
+        """How much compaction would find to do below `upto_offset` (the last stable offset), and whether it should."""
+        return cleaner.dirtiness(self, now_ms, upto_offset)
+
+    def clean(self, now_ms: int, upto_offset: int) -> Steps[cleaner.Cleaned | None]:
+        """Compact sealed segments below `upto_offset`."""
+        return cleaner.clean(self, now_ms, upto_offset)
 
 
 def _ignore(_: object) -> None:

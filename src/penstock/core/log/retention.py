@@ -32,7 +32,7 @@ def move_start(log: Log, offset: int) -> None:
 
 def retain(log: Log, now_ms: int, upto_offset: int) -> Steps[int]:
     """Remove what is expired; gives how many segments went. Where other maintenance is under way, none this time."""
-    if log.is_maintaining or log.blocked is not None:
+    if log.is_maintaining or log.is_cleaning or log.blocked is not None:
         return 0
     log.is_maintaining = True
     try:

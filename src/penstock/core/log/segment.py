@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import Final
 
-from penstock.core.base.ports import File, Steps
+from penstock.core.base.ports import File, Read, Steps
 from penstock.core.log.durable import sync_file
 from penstock.core.log.index_file import IndexCache, IndexFile
 from penstock.core.log.names import INDEX, LOG, TIME_INDEX, TXN_INDEX, path_of
@@ -13,7 +13,7 @@ from penstock.core.log.offset_index import OffsetIndex
 from penstock.core.log.settings import LogSettings
 from penstock.core.log.time_index import TimeIndex
 from penstock.core.log.txn_index import TransactionIndex
-from penstock.core.records.batch import NO_TIMESTAMP
+from penstock.core.records.batch import HEADER_BYTES, NO_TIMESTAMP, read_header
 
 RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
 _OFFSET_ENTRY_BYTES: Final = 8
@@ -95,15 +95,20 @@ class Segment:
         """Whether a batch no longer fits: by size, by time, by the reach or the room of the indexes."""
         if self.size_bytes + size > settings.segment_bytes or last_offset - self.base_offset > RELATIVE_OFFSET_MAX:
             return True
-        waited = timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
-        if waited > settings.segment_ms - settings.segment_jitter_ms and waited > self._roll_after_ms(settings):
+        waited_ms = timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
+        soonest_ms = min(settings.segment_ms, settings.max_compaction_lag_ms) - settings.segment_jitter_ms
+        if waited_ms > soonest_ms and waited_ms > self._roll_after_ms(settings):
             return True
         return self._offsets is not None and self._is_index_full(settings.segment_index_bytes)
 
     def _roll_after_ms(self, settings: LogSettings) -> int:
-        """Segments made at the same time roll at different ones, each at a moment that its name decides."""
-        jitter = min(settings.segment_jitter_ms, settings.segment_ms)
-        return settings.segment_ms - (zlib.crc32(self.log.path.encode()) % jitter if jitter else 0)
+        """Segments made at the same time roll at different ones, each at a moment that its name decides. Compaction
+        can only keep its promised lag if nothing stays in the active segment for longer."""
+        roll_ms = settings.segment_ms
+        if "compact" in settings.cleanup_policy and settings.max_compaction_lag_ms > 0:
+            roll_ms = min(roll_ms, settings.max_compaction_lag_ms)
+        jitter_ms = min(settings.segment_jitter_ms, settings.segment_ms)
+        return roll_ms - (zlib.crc32(self.log.path.encode()) % jitter_ms if jitter_ms else 0)
 
     def _is_index_full(self, bytes_max: int) -> bool:
         # The time index keeps room for the entry that sealing adds.
@@ -152,3 +157,10 @@ class Segment:
         if self.max_timestamp == UNKNOWN:
             self.max_timestamp, self.max_timestamp_offset = yield from self.times.last_entry()
         return self.max_timestamp
+
+    def load_first_timestamp(self) -> Steps[int]:
+        """The largest timestamp of the first batch, from which the age of the segment's records counts."""
+        if self.first_timestamp == UNKNOWN and self.size_bytes:
+            data: bytes = yield Read(self.log, 0, HEADER_BYTES)
+            self.first_timestamp = read_header(data).max_timestamp
+        return self.first_timestamp

@@ -19,7 +19,7 @@ from penstock.core.base.settings import (
     validate_topic_overrides,
 )
 from penstock.core.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Image
-from penstock.core.wire import Message
+from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import ConfigRecord
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -43,7 +43,7 @@ def check_resource(image: Image, resource_type: int, name: str) -> None:
 
 def plan_increment(
     image: Image, settings: BrokerSettings, resource_type: int, name: str, operations: list[Operation]
-) -> list[Message]:
+) -> list[StoredRecord]:
     """Decide about one resource of an IncrementalAlterConfigs request."""
     check_resource(image, resource_type, name)
     before = image.config(resource_type, name)
@@ -60,7 +60,7 @@ def plan_increment(
 
 def plan_replacement(
     image: Image, settings: BrokerSettings, resource_type: int, name: str, configs: dict[str, str | None]
-) -> list[Message]:
+) -> list[StoredRecord]:
     """Decide about one resource of an AlterConfigs request: what is not named goes back to its default."""
     check_resource(image, resource_type, name)
     for key, value in configs.items():
@@ -85,9 +85,11 @@ def _operate(after: dict[str, str], resource_type: int, operation: int, key: str
             raise ApiError(ErrorCode.INVALID_CONFIG, f"{key} is not a list: nothing can be added to or taken from it.")
         items = _items(after.get(key, _default_text(known)))
         given = _items(value)
-        items = [*items, *(item for item in given if item not in items)] if operation == APPEND else [
-            item for item in items if item not in given
-        ]
+        items = (
+            [*items, *(item for item in given if item not in items)]
+            if operation == APPEND
+            else [item for item in items if item not in given]
+        )
         after[key] = ",".join(items)
     else:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Operation {operation} is not known.")
@@ -121,9 +123,10 @@ def _check_values(settings: BrokerSettings, resource_type: int, name: str, after
         raise ApiError(code, str(error)) from None
 
 
-def _difference(resource_type: int, name: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[Message]:
+def _difference(
+    resource_type: int, name: str, before: Mapping[str, str], after: Mapping[str, str]
+) -> list[StoredRecord]:
     changed = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
     return [
-        ConfigRecord(resource_type=resource_type, resource_name=name, name=key, value=after.get(key))
-        for key in changed
+        ConfigRecord(resource_type=resource_type, resource_name=name, name=key, value=after.get(key)) for key in changed
     ]

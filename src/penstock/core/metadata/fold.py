@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from penstock.core.metadata.image import TOPIC_RESOURCE, BrokerImage, Endpoint, Image, PartitionImage, TopicImage
-from penstock.core.metadata.image import resource_key
-from penstock.core.wire import Message
+from penstock.core.metadata.image import (
+    TOPIC_RESOURCE,
+    BrokerImage,
+    Endpoint,
+    Image,
+    PartitionImage,
+    TopicImage,
+    resource_key,
+)
+from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import (
     BrokerRegistrationChangeRecord,
     ConfigRecord,
@@ -44,7 +52,7 @@ class Fold:
         self._next_producer_id = image.next_producer_id
         self.delta = Delta()
 
-    def apply(self, record: Message) -> None:
+    def apply(self, record: StoredRecord) -> None:
         _APPLY[type(record)](self, record)
 
     def finish(self, offset: int) -> Image:
@@ -129,7 +137,7 @@ class Fold:
         """A no-op only moves the offset."""
 
 
-_APPLY: dict[type[Message], Callable[[Fold, Message], None]] = {
+_APPLY: dict[type[StoredRecord], Callable[[Fold, Any], None]] = {
     TopicRecord: Fold._create_topic,
     PartitionRecord: Fold._put_partition,
     RemoveTopicRecord: Fold._remove_topic,
@@ -139,10 +147,10 @@ _APPLY: dict[type[Message], Callable[[Fold, Message], None]] = {
     FeatureLevelRecord: Fold._set_feature,
     ProducerIdsRecord: Fold._set_producer_ids,
     NoOpRecord: Fold._ignore,
-}  # type: ignore[dict-item]  # each function takes the record class that it is filed under
+}
 
 
-def fold(image: Image, records: Iterable[Message], offset: int) -> tuple[Image, Delta]:
+def fold(image: Image, records: Iterable[StoredRecord], offset: int) -> tuple[Image, Delta]:
     """Fold a run of records that ends at `offset`."""
     draft = Fold(image)
     for record in records:

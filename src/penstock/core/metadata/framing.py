@@ -9,7 +9,9 @@ from penstock.core.wire.stored import cluster_metadata as stored
 FRAME_VERSION = 1
 
 _CLASSES = {
-    cls.TYPE: cls for cls in vars(stored).values() if isinstance(cls, type) and issubclass(cls, StoredRecord) and cls.VERSIONS
+    cls.TYPE: cls
+    for cls in vars(stored).values()
+    if isinstance(cls, type) and issubclass(cls, StoredRecord) and cls.VERSIONS
 }
 
 

@@ -32,7 +32,9 @@ def check_assignment(replicas: Sequence[int], brokers: Sequence[int], expected: 
         raise ApiError(code, "The manual partition assignment includes a broker more than once.")
     for replica in replicas:
         if replica not in brokers:
-            raise ApiError(code, f"The manual partition assignment includes broker {replica}, but no such broker is registered.")
+            raise ApiError(
+                code, f"The manual partition assignment includes broker {replica}, but no such broker is registered."
+            )
     if expected is not None and len(replicas) != expected:
         raise ApiError(
             code,

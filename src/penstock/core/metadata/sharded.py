@@ -25,8 +25,9 @@ class ShardedMap(Generic[K, V]):
 
     __slots__ = ("_buckets", "_size")
 
-    def __init__(self, buckets: tuple[dict[K, V], ...] = ({},) * BUCKETS, size: int = 0) -> None:
-        self._buckets = buckets
+    def __init__(self, buckets: tuple[dict[K, V], ...] | None = None, size: int = 0) -> None:
+        # All buckets of an empty map are one empty dictionary: nobody ever writes into a bucket that is in a map.
+        self._buckets: tuple[dict[K, V], ...] = buckets or ({},) * BUCKETS
         self._size = size
 
     def get(self, key: K) -> V | None:

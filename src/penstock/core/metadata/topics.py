@@ -10,9 +10,9 @@ from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.settings import BrokerSettings, SettingError, validate_topic_overrides
 from penstock.core.metadata.image import TOPIC_RESOURCE, Image, TopicImage
 from penstock.core.metadata.placement import check_assignment, place
-from penstock.core.wire import Message
 from penstock.core.wire.api.create_partitions import CreatePartitionsTopic
 from penstock.core.wire.api.create_topics import CreatableTopic
+from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import ConfigRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
 
 TOPIC_NAME_CHARS_MAX = 249
@@ -59,7 +59,7 @@ class NewTopic:
     partitions: list[list[int]]
     configs: dict[str, str] = field(default_factory=dict)
 
-    def records(self) -> Iterable[Message]:
+    def records(self) -> Iterable[StoredRecord]:
         yield TopicRecord(name=self.name, topic_id=self.id)
         for key, value in self.configs.items():
             yield ConfigRecord(resource_type=TOPIC_RESOURCE, resource_name=self.name, name=key, value=value)
@@ -145,7 +145,7 @@ def _placed_replicas(image: Image, settings: BrokerSettings, topic: CreatableTop
     return place(active_brokers(image), partitions, factor, len(image.topics))
 
 
-def plan_partitions(image: Image, topic: CreatePartitionsTopic) -> list[Message]:
+def plan_partitions(image: Image, topic: CreatePartitionsTopic) -> list[StoredRecord]:
     """Decide about one topic of a CreatePartitions request."""
     known = image.topic(topic.name)
     if known is None:
@@ -178,5 +178,5 @@ def _added_replicas(image: Image, known: TopicImage, topic: CreatePartitionsTopi
     return [assignment.broker_ids for assignment in topic.assignments]
 
 
-def plan_removal(topic: TopicImage) -> list[Message]:
+def plan_removal(topic: TopicImage) -> list[StoredRecord]:
     return [RemoveTopicRecord(topic_id=topic.id)]

@@ -123,6 +123,11 @@ class Coordinator:
     def forget_topic(self, name: str, topic_id: bytes) -> None:
         self.run(lambda shard: shard.topic_deleted(self._node.now_ms, name, topic_id))
 
+    def expire_offsets(self) -> None:
+        """Let offsets that nobody has used for long enough go."""
+        if self.driver is not None:
+            self.run(lambda shard: shard.expire_offsets(self._node.now_ms))
+
     def _timer(self, key: Hashable) -> None:
         if self.driver is not None:
             self.run(lambda shard: shard.on_timer(self._node.now_ms, key))
@@ -204,12 +209,6 @@ class Coordinators:
     def cancel(self, slot: Slot) -> None:
         if isinstance(slot.parked, Coordinator):
             slot.parked.shard.dropped(slot)
-
-    def expire(self) -> None:
-        """Let offsets that nobody has used for long enough go."""
-        for coordinator in self:
-            if coordinator.driver is not None:
-                coordinator.run(lambda shard: shard.expire_offsets(self._node.now_ms))
 
     def close(self) -> None:
         for coordinator in self:

@@ -180,7 +180,9 @@ class Fetching:
             partition = interest.resolve(self._node)
             room = min(interest.max_bytes, outcome.room)
             first = outcome.size == 0
-            piece = partition.read_cached(interest.offset, max(room, 0), isolation, first) if room > 0 or first else None
+            piece = (
+                partition.read_cached(interest.offset, max(room, 0), isolation, first) if room > 0 or first else None
+            )
         except ApiError as error:
             outcome.fail(interest, error.code)
             self._node.error("Fetch", error.code)
@@ -226,4 +228,3 @@ class Fetching:
                 )
             topic.partitions.append(data)
         return FetchResponse(error_code=0, session_id=view.session_id, responses=list(topics.values()))
-

@@ -82,8 +82,7 @@ class Housekeeping:
         for partition in self._partitions():
             if partition.log.needs_flush(self._node.now_ms):
                 partition.log.request_flush()
-        return
-        yield
+                yield Pause()
 
     def _checkpoint(self) -> Steps[None]:
         yield from self._node.replicas.checkpoint()
@@ -92,13 +91,12 @@ class Housekeeping:
         expiration_ms = self._node.settings["producer.id.expiration.ms"]
         for partition in self._partitions():
             partition.log.producers.expire(self._node.now_ms, expiration_ms)
-        return
-        yield
+            yield Pause()
 
     def _expire_offsets(self) -> Steps[None]:
-        self._node.coordinators.expire()
-        return
-        yield
+        for coordinator in self._node.coordinators:
+            coordinator.expire_offsets()
+            yield Pause()
 
     def _close_idle(self) -> Steps[None]:
         """Connections that have said nothing for `connections.max.idle.ms` are closed, as Kafka does."""
@@ -109,5 +107,4 @@ class Housekeeping:
         for connection in [each for each in self._node.connections if each.last_active_ms < oldest]:
             if not connection.slots:
                 connection.close()
-        return
-        yield
+        yield Pause()

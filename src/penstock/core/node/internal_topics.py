@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.topics import active_brokers, plan_topic
 from penstock.core.node.coordinators import OFFSETS_TOPIC
-from penstock.core.wire import Message
 from penstock.core.wire.api.create_topics import CreatableTopic, CreatableTopicConfig
+from penstock.core.wire.schema import StoredRecord
 
 if TYPE_CHECKING:
     from penstock.core.node.node import Node
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def create_missing(node: Node, names: list[str], done: Callable[[ErrorCode], None]) -> None:
     """Create topics by name with the broker's defaults; what exists by now or cannot be is left out."""
-    records: list[Message] = []
+    records: list[StoredRecord] = []
     for name in names:
         try:
             records += plan_topic(node.quorum.latest, node.settings, _wanted(node, name), node.new_id).records()

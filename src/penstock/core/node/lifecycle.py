@@ -14,11 +14,19 @@ from penstock.core.log.index_file import IndexCache
 from penstock.core.log.recovery import Standing, open_log
 from penstock.core.log.settings import LogContext
 from penstock.core.metadata.features import METADATA_LEVEL, METADATA_VERSION, SUPPORTED_FEATURES
-from penstock.core.metadata.storage import META_FILE, META_VERSION, Meta, StorageError, decode_meta, encode_meta
-from penstock.core.metadata.storage import uuid_bytes, uuid_text
+from penstock.core.metadata.storage import (
+    META_FILE,
+    META_VERSION,
+    Meta,
+    StorageError,
+    decode_meta,
+    encode_meta,
+    uuid_bytes,
+    uuid_text,
+)
 from penstock.core.node.quorum import METADATA_TOPIC, Quorum
 from penstock.core.node.replicas import Replicas
-from penstock.core.wire import Message
+from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import (
     BrokerEndpoint,
     BrokerFeature,
@@ -98,7 +106,7 @@ def _open_quorum(node: Node, context: LogContext) -> Steps[Quorum]:
 
 def _register(node: Node) -> None:
     """Tell the cluster who we are; the node serves once that is committed."""
-    records: list[Message] = []
+    records: list[StoredRecord] = []
     level = node.image.features.get(METADATA_VERSION)
     if level is None:
         records.append(FeatureLevelRecord(name=METADATA_VERSION, feature_level=METADATA_LEVEL))

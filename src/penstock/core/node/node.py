@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.base.ports import LATER, Entropy, Files
+from penstock.core.base.ports import Entropy, Files, Steps
 from penstock.core.base.settings import BrokerSettings, Endpoint
 from penstock.core.base.steps import Tasks
 from penstock.core.metadata.fold import Delta
@@ -29,10 +29,11 @@ from penstock.core.node.metrics import Metrics
 from penstock.core.node.producer_ids import ProducerIds
 from penstock.core.node.quorum import Committed, Quorum
 from penstock.core.node.replicas import Replicas
-from penstock.core.node.slots import NO_REPLY, PENDING, Api, Slot
+from penstock.core.node.slots import NO_REPLY, PENDING, Api, NoReply, Pending, Slot
 from penstock.core.wire import Message
 from penstock.core.wire.errors import DecodeError
 from penstock.core.wire.frames import API_VERSIONS_KEY, parse_request_header
+from penstock.core.wire.schema import StoredRecord
 
 Note = Callable[[str, str], None]
 
@@ -154,6 +155,7 @@ class Node:
         elif answer is NO_REPLY:
             self._served[api] = self._served.get(api, 0) + 1
         else:
+            assert not isinstance(answer, Pending | NoReply)
             connection.slots.append(slot)
             self.run_steps(slot, answer)
 
@@ -170,7 +172,7 @@ class Node:
 
     # What handlers call
 
-    def submit(self, records: Sequence[Message], done: Committed) -> None:
+    def submit(self, records: Sequence[StoredRecord], done: Committed) -> None:
         """Put records into the metadata log; `done` comes once they are committed and this node has acted on them."""
         self.quorum.submit(records, self.now_ms, done)
 
@@ -236,20 +238,16 @@ class Node:
             raise DecodeError(f"API key {key} version {version} is not supported")
         return self.apis[key], 0, None
 
-    def run_steps(self, slot: Slot, steps: object) -> None:
-        def finished(outcome: Message | Exception) -> None:
-            if isinstance(outcome, Exception):
-                self._handler_failed(slot, outcome)
-            else:
-                slot.reply(outcome)
+    def run_steps(self, slot: Slot, steps: Steps[Message]) -> None:
+        """Let a handler that reads files go on by itself; its slot waits for what it returns."""
 
-        try:
-            outcome = self.tasks.try_run(steps, finished)  # type: ignore[arg-type,var-annotated]  # Answer's last case
-        except Exception as error:
-            self._handler_failed(slot, error)
-            return
-        if outcome is not LATER:
-            slot.reply(outcome)
+        def finished(outcome: Message | Exception) -> None:
+            if isinstance(outcome, Message):
+                slot.reply(outcome)
+            else:
+                self._handler_failed(slot, outcome)
+
+        self.tasks.run(steps, finished)
 
     def _handler_failed(self, slot: Slot, error: Exception) -> None:
         """A handler that breaks half-way cannot answer; closing tells the client to ask again."""

@@ -19,7 +19,7 @@ from penstock.core.metadata.image import Image
 from penstock.core.records.batch import iterate_headers, read_header
 from penstock.core.records.build import build_batch
 from penstock.core.records.record import iterate
-from penstock.core.wire import Message
+from penstock.core.wire.schema import StoredRecord
 
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = bytes(15) + b"\x01"
@@ -62,7 +62,7 @@ class Quorum:
                 offset = header.next_offset
         return self.latest
 
-    def submit(self, records: Sequence[Message], now_ms: int, done: Committed) -> None:
+    def submit(self, records: Sequence[StoredRecord], now_ms: int, done: Committed) -> None:
         """Append records as one atomic batch; `done` is called once they are committed and acted upon."""
         if self._log.failure is not None:
             done(ErrorCode.KAFKA_STORAGE_ERROR)

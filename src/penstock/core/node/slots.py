@@ -67,7 +67,13 @@ class Slot(Answerable):
     __slots__ = ("api", "arrived_us", "client_id", "connection", "correlation_id", "parked", "parts", "size", "version")
 
     def __init__(
-        self, connection: Connection, api: Api, version: int, correlation_id: int, client_id: str | None, arrived_us: int
+        self,
+        connection: Connection,
+        api: Api,
+        version: int,
+        correlation_id: int,
+        client_id: str | None,
+        arrived_us: int,
     ) -> None:
         self.connection = connection
         self.api = api

@@ -142,7 +142,9 @@ class View:
 
     def worth_saying(self, interest: Interest, data: PartitionData) -> bool:
         """A session hears only of data, errors and moved offsets; what has nothing more to say leaves the news."""
-        moved = data.high_watermark != interest.said_high_watermark or data.log_start_offset != interest.said_start_offset
+        moved = (
+            data.high_watermark != interest.said_high_watermark or data.log_start_offset != interest.said_start_offset
+        )
         interest.said_high_watermark = data.high_watermark
         interest.said_start_offset = data.log_start_offset
         has_data = data.records is not None and len(data.records) > 0

@@ -1,0 +1,274 @@
+"""Compaction as a job: sealed segments in, `.cleaned` files with the latest record per key out. Nothing else changes:
+offsets, order, producers' last sequences and the place where each segment ends stay what they were.
+
+The first pass maps every key of the dirty part to its latest offset. The second copies: records of the dirty part by
+their offset alone, without looking inside batches that are kept or dropped whole; records of the clean part only if
+their key does not come again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from penstock.core.base.ports import Buffer, JobFiles
+from penstock.core.log.compaction_txns import TransactionFilter
+from penstock.core.log.names import CLEANED, INDEX, LOG, SEGMENT_KINDS, TIME_INDEX, TXN_INDEX, path_of
+from penstock.core.log.reindex import IndexBuilder
+from penstock.core.log.txn_index import AbortedTransaction
+from penstock.core.records.batch import HEADER_BYTES, BatchHeader, check_frame, read_header
+from penstock.core.records.build import empty_batch, rebuild
+from penstock.core.records.errors import CorruptBatch
+from penstock.core.records.record import Span, read_body, spans_of
+
+READ_BYTES: Final = 1 << 20
+WRITE_BYTES: Final = 1 << 20
+KEYS_MAX: Final = 1_000_000
+
+# A key's latest offset, doubled; odd if the record there is a tombstone.
+OffsetMap = dict[bytes, int]
+
+
+class Source(NamedTuple):
+    """A sealed segment's log; `end_offset` is where the next segment begins."""
+
+    base_offset: int
+    end_offset: int
+    size_bytes: int
+    path: str
+
+
+class Plan(NamedTuple):
+    """All that a compaction needs to know; plain values, because it runs in another process."""
+
+    folder: str
+    groups: tuple[tuple[Source, ...], ...]
+    first_dirty_offset: int
+    now_ms: int
+    delete_retention_ms: int
+    index_interval_bytes: int
+    # (last data offset, epoch) of every producer that is still known; -1 where its last batch was a marker.
+    producers: Mapping[int, tuple[int, int]]
+    aborted: tuple[AbortedTransaction, ...]
+    keys_max: int = KEYS_MAX
+
+
+class CleanedSegment(NamedTuple):
+    """What a group of segments became."""
+
+    base_offset: int
+    end_offset: int
+    size_bytes: int
+    index_bytes: tuple[int, int, int]
+    max_timestamp: int
+    max_timestamp_offset: int
+
+
+class Result(NamedTuple):
+    """`end_offset` is the next first dirty offset: the map may have been full before the plan's end."""
+
+    end_offset: int
+    segments: tuple[CleanedSegment, ...]
+    bytes_read: int
+    bytes_written: int
+
+
+def compact_segments(files: JobFiles, plan: Plan) -> Result:
+    """Write a `.cleaned` segment for each group that the offset map reaches, synced and ready to be swapped in."""
+    latest, end_offset = build_map(files, plan)
+    copier = _Copier(plan, latest, end_offset)
+    cleaned = [copier.copy_group(files, group) for group in plan.groups if group[0].base_offset < end_offset]
+    size_bytes = sum(source.size_bytes for group in plan.groups for source in group)
+    return Result(end_offset, tuple(cleaned), size_bytes, sum(segment.size_bytes for segment in cleaned))
+
+
+def build_map(files: JobFiles, plan: Plan) -> tuple[OffsetMap, int]:
+    """The latest offset of each key in the dirty part, and the offset up to which that is known."""
+    latest: OffsetMap = {}
+    transactions = TransactionFilter(plan.aborted)
+    end_offset = plan.first_dirty_offset
+    for source in (source for group in plan.groups for source in group):
+        if source.end_offset <= plan.first_dirty_offset:
+            continue
+        for data, position, header in read_batches(files, source):
+            if header.last_offset < plan.first_dirty_offset:
+                continue
+            if len(latest) >= plan.keys_max and end_offset > plan.first_dirty_offset:
+                return latest, end_offset
+            if not transactions.is_discardable(data, position, header) and not header.is_control:
+                _map_batch(latest, data, position, header)
+            end_offset = header.next_offset
+        # Offsets may be missing at the end of a segment; they are known all the same.
+        end_offset = source.end_offset
+    return latest, end_offset
+
+
+def _map_batch(latest: OffsetMap, data: bytes, position: int, header: BatchHeader) -> None:
+    base_offset = header.base_offset
+    for offset_delta, key, has_value, *_ in spans_of(header, read_body(data, position, header)):
+        if key is not None:
+            latest[key] = (base_offset + offset_delta) << 1 | (not has_value)
+
+
+def read_batches(files: JobFiles, source: Source) -> Iterator[tuple[bytes, int, BatchHeader]]:
+    """(bytes, position in them, header) of each batch of a segment."""
+    start = 0
+    while start < source.size_bytes:
+        data = files.read(source.path, start, min(READ_BYTES, source.size_bytes - start))
+        position = 0
+        while position + HEADER_BYTES <= len(data):
+            header = read_header(data, position)
+            check_frame(header, position)
+            if position + header.size > len(data):
+                break
+            yield data, position, header
+            position += header.size
+        if position == 0:
+            yield _read_large(files, source, start, data)
+            position = read_header(data).size
+        start += position
+
+
+def _read_large(files: JobFiles, source: Source, start: int, head: bytes) -> tuple[bytes, int, BatchHeader]:
+    """A batch that is larger than a read."""
+    header = read_header(head)
+    data = files.read(source.path, start, header.size)
+    if len(data) < header.size or header.size < HEADER_BYTES:
+        raise CorruptBatch("a sealed segment ends within a batch", position=start, offset=header.base_offset)
+    return data, 0, header
+
+
+class _Copier:
+    """The second pass: decides about each batch and writes what stays."""
+
+    def __init__(self, plan: Plan, latest: OffsetMap, end_offset: int) -> None:
+        self._plan = plan
+        self._latest = latest
+        self._end_offset = end_offset
+        # The dirty part's survivors by offset; the value says whether it is a tombstone.
+        self._live = {doubled >> 1: bool(doubled & 1) for doubled in latest.values()}
+        self._transactions = TransactionFilter(plan.aborted)
+
+    def copy_group(self, files: JobFiles, group: Sequence[Source]) -> CleanedSegment:
+        base_offset, end_offset = group[0].base_offset, group[-1].end_offset
+        output = _Output(files, self._plan.folder, base_offset, self._plan.index_interval_bytes)
+        self._transactions.begin_segment()
+        for source in group:
+            for data, position, header in read_batches(files, source):
+                kept = self._filter(data, position, header, header.next_offset == end_offset)
+                if kept is not None:
+                    output.write(kept)
+        return output.finish(end_offset, self._transactions.kept_aborted())
+
+    def _filter(self, data: bytes, position: int, header: BatchHeader, is_last: bool) -> Buffer | None:
+        """What stays of a batch: its bytes, fewer of them, a bare header, or nothing."""
+        discardable = self._transactions.is_discardable(data, position, header)
+        kept = self._filter_records(data, position, header, discardable)
+        if kept is not None:
+            return kept
+        # A segment's last batch says where the segment ends, a producer's last batch which sequence comes next.
+        return empty_batch(header) if is_last or self._is_producers_last(header) else None
+
+    def _filter_records(self, data: bytes, position: int, header: BatchHeader, discardable: bool) -> Buffer | None:
+        if header.count == 0:
+            return None
+        if header.is_control:
+            return self._filter_marker(data, position, header, discardable)
+        if discardable:
+            return None
+        if header.base_offset >= self._plan.first_dirty_offset:
+            return self._filter_dirty(data, position, header)
+        return self._filter_spans(data, position, header)
+
+    def _filter_marker(self, data: bytes, position: int, header: BatchHeader, discardable: bool) -> Buffer | None:
+        """A marker may go some time after the last record of its transaction went."""
+        whole = memoryview(data)[position : position + header.size]
+        if not discardable:
+            return whole
+        if header.delete_horizon is not None:
+            return None if header.delete_horizon <= self._plan.now_ms else whole
+        body = read_body(data, position, header)
+        return rebuild(header, body, list(spans_of(header, body)), self._horizon_ms())
+
+    def _filter_dirty(self, data: bytes, position: int, header: BatchHeader) -> Buffer | None:
+        """By offsets alone, as long as that decides."""
+        first, last = header.base_offset, header.last_offset
+        if first >= self._end_offset:
+            return memoryview(data)[position : position + header.size]
+        live = self._live
+        if first == last:
+            tombstones = [live[first]] if first in live else []
+        else:
+            tombstones = [live[offset] for offset in range(first, last + 1) if offset in live]
+        if not tombstones:
+            return None
+        if len(tombstones) == header.count and not any(tombstones):
+            return memoryview(data)[position : position + header.size]
+        return self._filter_spans(data, position, header)
+
+    def _filter_spans(self, data: bytes, position: int, header: BatchHeader) -> Buffer | None:
+        """Record by record."""
+        body = read_body(data, position, header)
+        kept = [span for span in spans_of(header, body) if self._is_kept(header, span)]
+        if not kept:
+            return None
+        needs_horizon = header.delete_horizon is None and not all(span.has_value for span in kept)
+        if len(kept) == header.count and not needs_horizon:
+            return memoryview(data)[position : position + header.size]
+        return rebuild(header, body, kept, self._horizon_ms() if needs_horizon else None)
+
+    def _is_kept(self, header: BatchHeader, span: Span) -> bool:
+        """The latest of its key, and not a tombstone whose time is over. Records without a key have no place here."""
+        if span.key is None:
+            return False
+        offset = header.base_offset + span.offset_delta
+        if offset < self._latest.get(span.key, 0) >> 1:
+            return False
+        return span.has_value or header.delete_horizon is None or self._plan.now_ms < header.delete_horizon
+
+    def _is_producers_last(self, header: BatchHeader) -> bool:
+        last = self._plan.producers.get(header.producer_id)
+        if last is None:
+            return False
+        last_offset, epoch = last
+        if last_offset >= 0:
+            return header.last_offset == last_offset
+        return header.is_control and header.producer_epoch == epoch
+
+    def _horizon_ms(self) -> int:
+        return self._plan.now_ms + self._plan.delete_retention_ms
+
+
+class _Output:
+    """A `.cleaned` segment being written, its indexes in memory until it is done."""
+
+    def __init__(self, files: JobFiles, folder: str, base_offset: int, interval_bytes: int) -> None:
+        self._files = files
+        self._base_offset = base_offset
+        self._paths = {kind: path_of(folder, base_offset, kind, CLEANED) for kind in SEGMENT_KINDS}
+        self._index = IndexBuilder(base_offset, interval_bytes)
+        self._buffer = bytearray()
+        for path in self._paths.values():
+            files.unlink(path)
+
+    def write(self, batch: Buffer) -> None:
+        self._index.add(read_header(batch))
+        self._buffer += batch
+        if len(self._buffer) >= WRITE_BYTES:
+            self._files.append(self._paths[LOG], self._buffer)
+            self._buffer = bytearray()
+
+    def finish(self, end_offset: int, aborted: bytes) -> CleanedSegment:
+        self._index.add_time()
+        self._files.append(self._paths[LOG], self._buffer)
+        index_bytes = bytes(self._index.offsets), bytes(self._index.times), aborted
+        for kind, content in zip((INDEX, TIME_INDEX, TXN_INDEX), index_bytes, strict=True):
+            if content or kind != TXN_INDEX:
+                self._files.append(self._paths[kind], content)
+                self._files.sync(self._paths[kind])
+        self._files.sync(self._paths[LOG])
+        sizes = len(index_bytes[0]), len(index_bytes[1]), len(index_bytes[2])
+        index = self._index
+        return CleanedSegment(
+            self._base_offset, end_offset, index.size_bytes, sizes, index.max_timestamp, index.max_timestamp_offset
+        )

@@ -1,0 +1,111 @@
+"""A node in a child process, which can be killed like any process.
+
+The child runs this module. It reads its settings as one line from its standard input, says `ready` and its ports on
+its standard output, and stops when it is told to, or when its input ends: a test run that dies takes its nodes along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+
+from penstock.core.base.settings import SettingError
+from penstock.shell.lock import FolderLocked
+from penstock.shell.main import CannotStart, make_runner
+from penstock.testing.serving import Ports, serve
+
+
+class ChildFailed(Exception):
+    """The child ended before it was ready; says what it printed."""
+
+
+class Beside:
+    """Starts when it is made; `stop` waits for a clean end, `kill` is SIGKILL."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self._talk = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "penstock.testing.beside"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._talk,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            # Ctrl-c is for the test run, which then stops its nodes.
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(dict(settings)).encode() + b"\n")
+        self._process.stdin.flush()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def wait_ready(self, timeout_s: float) -> Ports:
+        output = self._process.stdout
+        assert output is not None
+        if not select.select([output], [], [], timeout_s)[0]:
+            raise TimeoutError
+        words = output.readline().split()
+        if words[:1] != [b"ready"]:
+            self._process.wait()
+            raise ChildFailed(self.talk())
+        return Ports(int(words[1]), int(words[2]))
+
+    def stop(self, timeout_s: float) -> int:
+        self._process.terminate()
+        try:
+            return self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise TimeoutError from None
+        finally:
+            self._close()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._close()
+
+    def talk(self) -> str:
+        """What the child has said so far."""
+        self._talk.seek(0)
+        return self._talk.read().decode(errors="replace").strip()
+
+    def _close(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
+        self._talk.close()
+
+
+async def _serve_until_told() -> int:
+    settings = json.loads(sys.stdin.buffer.readline())
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_reader(sys.stdin.fileno(), stop.set)
+    return await serve(settings, _note, lambda ports: print("ready", *ports, flush=True), stop)
+
+
+def _note(level: str, text: str) -> None:
+    print(f"{level}: {text}", file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    try:
+        with make_runner() as runner:
+            return runner.run(_serve_until_told())
+    except (CannotStart, FolderLocked, SettingError) as failure:
+        print(failure, file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""A node in this process: a thread with an event loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+
+from penstock.shell.main import make_runner
+from penstock.testing.serving import Ports, serve
+
+_LOG = logging.getLogger("penstock")
+
+
+class Inside:
+    """Starts when it is made; `stop` waits for a clean end."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self._ready: Future[Ports] = Future()
+        self._done: Future[int] = Future()
+        self._loop: asyncio.AbstractEventLoop
+        self._stop: asyncio.Event
+        self._thread = threading.Thread(target=self._run, args=(settings,), name="penstock", daemon=True)
+        self._thread.start()
+
+    def wait_ready(self, timeout_s: float) -> Ports:
+        return self._ready.result(timeout_s)
+
+    def stop(self, timeout_s: float) -> int:
+        if not self._done.done():
+            self._loop.call_soon_threadsafe(self._stop.set)
+        code = self._done.result(timeout_s)
+        self._thread.join(timeout_s)
+        return code
+
+    def _run(self, settings: Mapping[str, str]) -> None:
+        try:
+            with make_runner() as runner:
+                code = runner.run(self._serve(settings))
+        except BaseException as failure:
+            # Whoever waits, for the start or for the end, hears of it.
+            for waited in (self._ready, self._done):
+                if not waited.done():
+                    waited.set_exception(failure)
+        else:
+            self._done.set_result(code)
+
+    async def _serve(self, settings: Mapping[str, str]) -> int:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        return await serve(settings, _note, self._ready.set_result, self._stop)
+
+
+def _note(level: str, text: str) -> None:
+    _LOG.log(getattr(logging, level.upper(), logging.INFO), "%s", text)

@@ -1,0 +1,35 @@
+"""The pytest plugin: a node for the session, a fresh topic name for each test."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from penstock.testing.broker import Broker
+
+TEST_NAME_CHARS_MAX = 60
+_ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]+")
+_COUNT = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def penstock_settings() -> Mapping[str, object]:
+    """Settings of the session's node; override this fixture in a conftest to change them."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def penstock_broker(penstock_settings: Mapping[str, object]) -> Iterator[Broker]:
+    """One node for the whole session; with pytest-xdist, one for each worker."""
+    with Broker(penstock_settings) as broker:
+        yield broker
+
+
+@pytest.fixture
+def penstock_topic(request: pytest.FixtureRequest) -> str:
+    """The name of a topic that no other test uses; it exists once somebody creates it or writes to it."""
+    readable = _ILLEGAL.sub("-", request.node.name).strip("-")[:TEST_NAME_CHARS_MAX]
+    return f"{readable}-{next(_COUNT)}"

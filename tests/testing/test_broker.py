@@ -1,0 +1,109 @@
+"""The node for tests is a real one: it acknowledges, keeps data and port over restarts, and leaves nothing behind."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from penstock.client.blocking import Client
+from penstock.client.errors import Unreachable
+from penstock.client.metadata import TopicPartition
+from penstock.client.offsets import edges
+from penstock.client.producing import Producer
+from penstock.testing import Broker, BrokerFailed
+
+pytestmark = pytest.mark.client
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_it_serves_and_leaves_nothing_behind(beside: bool) -> None:
+    with Broker(beside=beside) as broker:
+        broker.create_topic("orders", partitions=3, cleanup_policy="compact")
+        write(broker, "orders", b"first")
+        assert broker.metrics()["penstock_topics"] == 1
+    assert not broker.folder.exists()
+    with pytest.raises(Unreachable), Client(broker.bootstrap) as client:
+        client.link()
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_restart_keeps_port_and_data(beside: bool, tmp_path: Path) -> None:
+    broker = Broker(folder=tmp_path / "data", beside=beside)
+    broker.start()
+    address = broker.bootstrap
+    write(broker, "orders", b"first")
+    broker.stop()
+    with broker:
+        assert broker.bootstrap == address
+        write(broker, "orders", b"second")
+        assert end_offset(broker, "orders") == 2
+    assert (tmp_path / "data" / "orders-0").is_dir()
+
+
+def test_a_killed_broker_comes_back_with_what_it_acknowledged() -> None:
+    with Broker(beside=True) as broker:
+        for value in (b"first", b"second", b"third"):
+            write(broker, "orders", value)
+        before = broker.pid
+        broker.kill()
+        broker.start()
+        assert broker.pid != before
+        assert end_offset(broker, "orders") == 3
+
+
+def test_brokers_live_side_by_side() -> None:
+    with Broker() as one, Broker() as other:
+        assert one.bootstrap != other.bootstrap
+        write(one, "orders", b"here")
+        assert one.metrics()["penstock_topics"] == 1
+        assert other.metrics()["penstock_topics"] == 0
+
+
+def test_settings_reach_the_node() -> None:
+    with Broker({"num.partitions": 7}) as broker:
+        write(broker, "orders", b"first")
+        with Client(broker.bootstrap) as client:
+            assert len(client.topic("orders").partitions) == 7
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_setting_that_cannot_be_is_named(beside: bool) -> None:
+    broker = Broker({"num.partitions": "many"}, beside=beside)
+    with pytest.raises(BrokerFailed, match=r"num\.partitions"), broker:
+        pass
+    assert not broker.folder.exists()
+
+
+def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
+    with Broker(folder=tmp_path), pytest.raises(BrokerFailed, match=str(tmp_path)), Broker(folder=tmp_path):
+        pass
+
+
+def test_only_a_process_can_be_killed() -> None:
+    with Broker() as broker, pytest.raises(AssertionError, match="beside=True"):
+        broker.kill()
+
+
+def test_the_threads_of_a_broker_end_with_it() -> None:
+    with Broker():
+        pass
+    before = open_descriptors()
+    with Broker() as broker:
+        write(broker, "orders", b"first")
+    assert open_descriptors() == before
+
+
+def open_descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def write(broker: Broker, topic: str, value: bytes) -> None:
+    """Returns once the record is acknowledged; the topic is created by that if it is not there."""
+    with Client(broker.bootstrap) as client, Producer(client) as producer:
+        producer.send(topic, None, value)
+
+
+def end_offset(broker: Broker, topic: str) -> int:
+    place = TopicPartition(topic, 0)
+    with Client(broker.bootstrap) as client:
+        return edges(client, [place])[place][1]
