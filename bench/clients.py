@@ -13,6 +13,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Pro
 
 BATCH_MAX = 10_000
 IDLE_TIMEOUT_S = 20.0
+# Read before the clock starts: connecting takes as long as thousands of records and says nothing about reading.
+FIRST_RECORDS = 1_000
 
 
 def run_client(mode: str, port: int, topic: str, partitions: int, records: int, value_bytes: int) -> dict[str, float]:
@@ -49,33 +51,40 @@ def produce(port: int, topic: str, partitions: int, records: int, value_bytes: i
     taken_s = time.monotonic() - started
     if left or errors:
         raise RuntimeError(f"{left} records left, errors: {errors[:3]}")
-    return taken_s
+    return records / taken_s
 
 
 def consume(port: int, topic: str, partitions: int, records: int, value_bytes: int) -> float:
     settings = {"bootstrap.servers": f"127.0.0.1:{port}", "group.id": "bench", "enable.auto.commit": False}
     consumer = Consumer(settings)
     consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(partitions)])
+    seen_bytes = _read(consumer, FIRST_RECORDS)
     started = time.monotonic()
-    seen = seen_bytes = 0
-    while seen < records:
-        messages = consumer.consume(BATCH_MAX, timeout=IDLE_TIMEOUT_S)
-        if not messages:
-            raise RuntimeError(f"nothing came after {seen} of {records} records")
-        seen += len(messages)
-        seen_bytes += sum(len(message.value() or b"") for message in messages)
+    seen_bytes += _read(consumer, records - FIRST_RECORDS)
     taken_s = time.monotonic() - started
     consumer.close()
     if seen_bytes != records * value_bytes:
         raise RuntimeError(f"{seen_bytes} bytes came, {records * value_bytes} were sent")
-    return taken_s
+    return (records - FIRST_RECORDS) / taken_s
+
+
+def _read(consumer: Consumer, records: int) -> int:
+    """The bytes of the next records; a call of the client returns when it has all that it was asked for."""
+    seen = seen_bytes = 0
+    while seen < records:
+        messages = consumer.consume(min(BATCH_MAX, records - seen), timeout=IDLE_TIMEOUT_S)
+        if not messages:
+            raise RuntimeError(f"nothing came after {seen} of {records} records")
+        seen += len(messages)
+        seen_bytes += sum(len(message.value() or b"") for message in messages)
+    return seen_bytes
 
 
 def main() -> None:
     mode, port, topic, partitions, records, value_bytes = sys.argv[1:]
     work = {"produce": produce, "consume": consume}[mode]
-    taken_s = work(int(port), topic, int(partitions), int(records), int(value_bytes))
-    print(json.dumps({"seconds": taken_s, "records_per_s": int(records) / taken_s}))
+    records_per_s = work(int(port), topic, int(partitions), int(records), int(value_bytes))
+    print(json.dumps({"records_per_s": records_per_s}))
 
 
 if __name__ == "__main__":

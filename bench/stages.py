@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from penstock.core.apis.table import make_node
 from penstock.core.base.ports import LATER, Done, FileOp, Pause
@@ -56,8 +57,8 @@ class Seeded:
 
 
 def frame(message: Request, version: int) -> bytes:
-    parts = request_frame(message, type(message).KEY, version, 7, "bench")
-    return b"".join(bytes(part) for part in parts)  # type: ignore[call-overload]
+    parts: list[Any] = request_frame(message, type(message).KEY, version, 7, "bench")
+    return b"".join(map(bytes, parts))
 
 
 def microseconds(call: Callable[[], object]) -> float:

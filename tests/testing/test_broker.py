@@ -18,7 +18,7 @@ pytestmark = pytest.mark.client
 @pytest.mark.parametrize("beside", [False, True])
 def test_it_serves_and_leaves_nothing_behind(beside: bool) -> None:
     with Broker(beside=beside) as broker:
-        broker.create_topic("orders", partitions=3, cleanup_policy="compact")
+        broker.create_topic("orders", partitions=3, retention_ms=60_000)
         write(broker, "orders", b"first")
         assert broker.metrics()["penstock_topics"] == 1
     assert not broker.folder.exists()

@@ -38,6 +38,7 @@ def test_the_simulator_depends_on_its_seed_alone() -> None:
         "from uuid import uuid4",
         "async def handle(): ...",
         "data = open('x')",
+        "if verbose:\n    print('x')",
         "import datetime\nstamp = datetime.datetime.now(datetime.UTC)",
         "from datetime import datetime\nstamp = datetime.now()",
         "def late():\n    import random",
@@ -49,7 +50,13 @@ def test_an_impurity_is_seen(source: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["import struct", "from uuid import UUID", "from pathlib import PurePosixPath", "self.files.open(path)"],
+    [
+        "import struct",
+        "from uuid import UUID",
+        "from pathlib import PurePosixPath",
+        "self.files.open(path)",
+        "if __name__ == '__main__':\n    print(table())",
+    ],
 )
 def test_pure_things_pass(source: str) -> None:
     assert purity_complaints("penstock.core.x", source) == []

@@ -12,11 +12,11 @@ import pytest
 from penstock.core.wire.fields import BLOB, RECORDS, STRUCT, Field, has_records
 from penstock.core.wire.schema import Message, Struct
 from tests.kafka_peer import kafka_libs
-from tests.wire.arbitrary import Arbitrary
+from tests.wire.arbitrary import Arbitrary, rounds
 from tests.wire.catalog import all_versions
 from tests.wire.naive import default_of
 
-EXAMPLES = 4
+EXAMPLES = rounds(4)
 ORACLE = Path(__file__).parent / "java" / "WireOracle.java"
 ORACLE_TIMEOUT_S = 120
 WITHHELD = ""

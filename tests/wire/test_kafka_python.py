@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from penstock.core.wire.schema import Message
-from tests.wire.arbitrary import Arbitrary
+from tests.wire.arbitrary import Arbitrary, rounds
 from tests.wire.catalog import all_messages
 
-EXAMPLES = 5
+EXAMPLES = rounds(5)
 KNOWN_MIN = 100
 SKIPPED_MODULES = ("kafka.protocol.old", "kafka.protocol.generate_stubs")
 

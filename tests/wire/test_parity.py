@@ -9,10 +9,10 @@ import pytest
 from penstock.core.wire.errors import DecodeError
 from penstock.core.wire.schema import Message
 from tests.wire import naive
-from tests.wire.arbitrary import Arbitrary
+from tests.wire.arbitrary import Arbitrary, rounds
 from tests.wire.catalog import all_messages, all_versions
 
-EXAMPLES = 8
+EXAMPLES = rounds(8)
 
 
 @pytest.mark.parametrize("message", all_messages(), ids=lambda message: message.__name__)

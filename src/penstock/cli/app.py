@@ -65,7 +65,7 @@ def _typer_command(command: plain.Command) -> Callable[..., None]:
             inspect.Parameter.KEYWORD_ONLY,
             default=None if option.kind is list else option.default,
             annotation=Annotated[
-                _annotation(option), typer.Option(option.flag, help=option.help, metavar=option.metavar or None)
+                _annotation(option), typer.Option(*option.flags, help=option.help, metavar=option.metavar or None)
             ],
         )
         for option in command.options

@@ -44,8 +44,7 @@ class ClusterFolder:
 
     def create(self) -> None:
         """Make the folder, unless somebody else's things are in it."""
-        if os.path.isdir(self.path):
-            self.refuse_strangers()
+        self.refuse_strangers()
         try:
             os.makedirs(self.path, exist_ok=True)
         except OSError as failure:

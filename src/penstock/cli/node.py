@@ -5,10 +5,9 @@ import os
 from penstock.cli.node_process import READY_FD_VARIABLE
 from penstock.cli.node_settings import parse_assignments, read_settings_file
 from penstock.cli.pidfile import PidFile
+from penstock.cli.plain import USAGE
 from penstock.cli.talk import Refused, complain, say
 from penstock.core.base.settings import BrokerSettings, SettingError
-
-USAGE = 2
 
 
 def node(config: str | None, set: list[str]) -> int:

@@ -12,8 +12,9 @@ CONTROLLER_PORT_OFFSET = 1000
 METRICS_PORT_OFFSET = 2000
 METRICS_PORT_KEY = "penstock.metrics.port"
 _MARK = "# Written by `penstock up` at each start; change what is above, or use --set."
-# A cluster of one node cannot keep the three copies that Kafka's default asks for.
-_ONE_NODE_DEFAULTS = {"offsets.topic.replication.factor": "1"}
+# What suits a local cluster better than Kafka's defaults, as in the settings file that Kafka ships: one node cannot
+# keep three copies, and somebody who tries things out does not want a group to wait for more members.
+_LOCAL_DEFAULTS = {"offsets.topic.replication.factor": "1", "group.initial.rebalance.delay.ms": "0"}
 _DECIDED_BY = {
     "node.id": "--nodes",
     "process.roles": "--nodes",
@@ -97,7 +98,7 @@ def merge(text: str, decided: dict[str, str], given: dict[str, str]) -> str:
     decides and what it was given, now or at an earlier start."""
     above, _, below = text.partition(_MARK)
     theirs = _parse(above)
-    defaults = {key: value for key, value in _ONE_NODE_DEFAULTS.items() if key not in theirs}
+    defaults = {key: value for key, value in _LOCAL_DEFAULTS.items() if key not in theirs}
     lines = [f"{key}={_escape(value)}" for key, value in (defaults | _parse(below) | given | decided).items()]
     return "\n".join([above.rstrip("\n"), _MARK, *lines, ""]).lstrip("\n")
 

@@ -12,6 +12,7 @@ from penstock.cli.talk import Refused, complain
 
 DATA_DIR = "./penstock-data"
 PORT = 9092
+USAGE = 2
 
 
 class Option(NamedTuple):
@@ -23,6 +24,11 @@ class Option(NamedTuple):
     help: str
     metavar: str = ""
     choices: tuple[str, ...] = ()
+    short: str = ""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return (self.flag, self.short) if self.short else (self.flag,)
 
     @property
     def name(self) -> str:
@@ -40,7 +46,7 @@ class Command(NamedTuple):
 
 _DATA_DIR = Option("--data-dir", str, DATA_DIR, "the folder of the cluster", "DIR")
 _SET = Option("--set", list, (), "a setting that wins over the file; may be repeated", "KEY=VALUE")
-_OUTPUT = Option("--output", str, "table", "how to print the result", choices=("table", "json"))
+_OUTPUT = Option("--output", str, "table", "how to print the result", choices=("table", "json"), short="-o")
 
 COMMANDS = (
     Command(
@@ -77,7 +83,10 @@ COMMANDS = (
 def run(name: str, arguments: list[str]) -> int:
     """Parse and perform one of the commands above."""
     command = next(command for command in COMMANDS if command.name == name)
-    options = vars(_parser(command).parse_args(arguments))
+    try:
+        options = vars(_parser(command).parse_args(arguments))
+    except SystemExit as end:
+        return USAGE if end.code else 0
     return perform(command, options)
 
 
@@ -95,12 +104,12 @@ def _parser(command: Command) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"penstock {command.name}", description=command.help, allow_abbrev=False)
     for option in command.options:
         if option.kind is bool:
-            parser.add_argument(option.flag, action="store_true", help=option.help)
+            parser.add_argument(*option.flags, action="store_true", help=option.help)
         elif option.kind is list:
-            parser.add_argument(option.flag, action="append", default=[], metavar=option.metavar, help=option.help)
+            parser.add_argument(*option.flags, action="append", default=[], metavar=option.metavar, help=option.help)
         else:
             parser.add_argument(
-                option.flag,
+                *option.flags,
                 type=option.kind,
                 default=option.default,
                 metavar=option.metavar or None,

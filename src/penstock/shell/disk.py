@@ -77,20 +77,20 @@ class Disk:
         return True
 
     def perform(self, op: FileOp, done: Done) -> object:
-        kind = type(op)
-        if kind is ports.Read:
-            return self._read(op, done)  # type: ignore[arg-type]
-        if kind is ports.Pause:
+        if isinstance(op, ports.Read):
+            return self._read(op, done)
+        if isinstance(op, ports.Pause):
             asyncio.get_running_loop().call_soon(self._turn, lambda: done(None))
             return LATER
-        if kind is ports.RunJob:
-            return self._later(self._workers.run(op.job), done)  # type: ignore[union-attr]
-        if self.starting or kind in _QUICK:
+        if isinstance(op, ports.RunJob):
+            return self._later(self._workers.run(op.job), done)
+        if self.starting or isinstance(op, ports.Append | ports.Size):
+            # The page cache and the inode cache answer at once.
             return self._call(op)
-        if kind is ports.Sync:
-            return self._sync_later(op, done)  # type: ignore[arg-type]
-        if kind is ports.Unlink:
-            self._descriptors.forget(op.file)  # type: ignore[union-attr]
+        if isinstance(op, ports.Sync):
+            return self._sync_later(op, done)
+        if isinstance(op, ports.Unlink):
+            self._descriptors.forget(op.file)
         return self._later(self._threads.submit(self._call, op), done)
 
     def pin(self, file: File) -> None:
@@ -221,9 +221,6 @@ class Disk:
         found = os.statvfs(op.path)
         return found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
 
-
-_QUICK = frozenset({ports.Append, ports.Size})
-"""Operations on the page cache or the inode cache, which do not wait for a disk."""
 
 _PERFORM: dict[type, Callable[[Disk, Any], object]] = {
     ports.Append: Disk._append,

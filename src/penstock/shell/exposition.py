@@ -29,6 +29,7 @@ def _node(node: Node) -> Iterator[str]:
         ("penstock_malformed_total", "counter", "Connections closed for bytes that are not Kafka.", metrics.malformed),
         ("penstock_fetch_sessions", "gauge", "Incremental fetch sessions.", node.fetching.session_count),
         ("penstock_loop_stall_ms_max", "gauge", "The longest turn so far, in milliseconds.", metrics.stall_ms_max),
+        ("penstock_disk_full", "gauge", "1 while writes are refused for want of room.", int(node.disk_full)),
         ("penstock_topics", "gauge", "Topics.", len(node.image.topics)),
     )
     for name, kind, text, value in plain:

@@ -19,6 +19,7 @@ from penstock.sim.volume import Effect, Volume, guarded
 
 JOB_OPERATIONS_MAX = 200
 SLOW_SYNC_US = 200 * MS
+NEVER_INLINE = (ports.Sync, ports.SyncDir, ports.Pause)  # The first two block, and a pause that takes no time is none.
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Disk:
             self.volume.close(op.file)
         path = _changed_path(op)
         effect = self.volume.effect(op)
-        if self._may_finish_inline(path) and not isinstance(op, ports.Sync | ports.SyncDir):
+        if not isinstance(op, NEVER_INLINE) and self._may_finish_inline(path):
             return effect()
         self._later(_Pending(effect, done, path=path), self._delay_of(op))
         return LATER
@@ -95,6 +96,12 @@ class Disk:
         """Read what a reply carries, at the moment it is sent, and unpin its file."""
         piece.file.pins -= 1
         return self.volume.read(piece.file, piece.position, piece.length)
+
+    def mount(self, path: str) -> None:
+        """Make a directory that was there before the node was, and stays."""
+        platter = self.volume.platter
+        platter.make_directory(path)
+        platter.sync_directory(platter.root, platter.change_order)
 
     # ---- faults
 

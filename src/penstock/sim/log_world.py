@@ -94,6 +94,7 @@ class LogWorld:
         synced = frozenset({PARTITION.topic}) if spec.settings.flush_messages == 1 else frozenset[str]()
         self.court = Court(self.scheduler, self.trace, synced)
         self.disk = Disk(self.scheduler, self.chance.fork("disk"), self.trace, spec.disk)
+        self.disk.mount(ROOT)
         self.network = Network(self.scheduler, self.chance.fork("network"), self.trace, NetworkProfile())
         self.log: Log | None = None
         self.winding_down = False

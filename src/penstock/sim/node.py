@@ -11,6 +11,7 @@ from penstock.sim.chance import Chance
 from penstock.sim.disk import Disk
 from penstock.sim.events import LogState, Partition
 from penstock.sim.ports import SimNode
+from penstock.sim.world import DATA
 
 SETTINGS = {
     "node.id": "1",
@@ -18,7 +19,7 @@ SETTINGS = {
     "listeners": "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093",
     "controller.listener.names": "CONTROLLER",
     "controller.quorum.voters": "1@127.0.0.1:9093",
-    "log.dirs": "/data",
+    "log.dirs": DATA,
     "offsets.topic.num.partitions": "2",
     "offsets.topic.replication.factor": "1",
     "group.initial.rebalance.delay.ms": "100",

@@ -22,6 +22,7 @@ from penstock.sim.script import Actor, Script
 from penstock.sim.trace import Trace
 
 FIRST = 1
+DATA = "/data"
 RESTART_US = 500 * MS
 
 
@@ -119,6 +120,7 @@ class World:
 
     def _add_machine(self, number: int, profile: DiskProfile) -> None:
         disk = Disk(self.scheduler, self.chance.fork(f"disk-{number}"), self.trace, profile)
+        disk.mount(DATA)
         machine = Machine(number, self.scheduler, self.network, disk, self.trace)
         machine.on_state = lambda state: self._on_state(machine, state)
         self.machines[number] = machine

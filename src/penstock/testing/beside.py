@@ -54,9 +54,11 @@ class Beside:
         if not select.select([output], [], [], timeout_s)[0]:
             raise TimeoutError
         words = output.readline().split()
+        # No word at all: the child closed its output, by ending.
         if words[:1] != [b"ready"]:
-            self._process.wait()
-            raise ChildFailed(self.talk())
+            talk = self.talk()
+            self.kill()
+            raise ChildFailed(talk)
         return Ports(int(words[1]), int(words[2]))
 
     def stop(self, timeout_s: float) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from penstock.core.apis.altering import Change, alter
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.configs import plan_replacement
@@ -25,8 +27,7 @@ def handle(node: Node, request: AlterConfigsRequest, slot: Slot) -> Answer:
         for each in request.resources
     ]
     changes: list[Change] = [
-        (lambda each=each: _plan(node, each), result)  # type: ignore[misc]
-        for each, result in zip(request.resources, results, strict=True)
+        (partial(_plan, node, each), result) for each, result in zip(request.resources, results, strict=True)
     ]
     return alter(node, slot, changes, request.validate_only, AlterConfigsResponse(responses=results))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from functools import partial
+from typing import Protocol, TypeVar
 
 from penstock.core.base.errors import ApiError
 from penstock.core.groups.refusals import refused
@@ -14,6 +15,13 @@ from penstock.core.rsm.result import Reply, Result
 from penstock.core.wire import Message
 
 R = TypeVar("R", bound=Message)
+P = TypeVar("P", bound=Message, contravariant=True)
+
+
+class Decide(Protocol[P]):
+    """How one shard answers its part."""
+
+    def __call__(self, shard: GroupShard, part: P, reply: Reply) -> Result: ...
 
 
 def ask(node: Node, group_id: str, request: Message, slot: Slot, decide: Callable[[GroupShard], Result]) -> Answer:
@@ -69,7 +77,7 @@ def ask_shards(
     node: Node,
     slot: Slot,
     parts: Mapping[int, R],
-    decide: Callable[[GroupShard, R, Reply], Result],
+    decide: Decide[R],
     merge: Callable[[list[Message]], Message],
     version: int,
 ) -> Answer:
@@ -83,6 +91,5 @@ def ask_shards(
         except ApiError as error:
             gathering.put(index, refused(part, version, error.code))
             continue
-        reply = _Part(gathering, index)
-        coordinator.run(lambda shard, part=part, reply=reply: decide(shard, part, reply))  # type: ignore[misc]
+        coordinator.run(partial(decide, part=part, reply=_Part(gathering, index)))
     return PENDING

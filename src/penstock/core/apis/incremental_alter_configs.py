@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from penstock.core.apis.altering import Change, alter
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.configs import DELETE, SET, plan_increment
@@ -26,7 +28,7 @@ def handle(node: Node, request: IncrementalAlterConfigsRequest, slot: Slot) -> A
         for each in request.resources
     ]
     changes: list[Change] = [
-        (lambda each=each: _plan(node, each, request.validate_only), result)  # type: ignore[misc]
+        (partial(_plan, node, each, request.validate_only), result)
         for each, result in zip(request.resources, results, strict=True)
     ]
     return alter(node, slot, changes, request.validate_only, IncrementalAlterConfigsResponse(responses=results))

@@ -111,6 +111,8 @@ def _append(
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if partition.internal:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is written by the broker alone")
+    if node.disk_full:
+        raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "the disk is almost full; delete topics or records, or add space")
     records = data.records
     assert isinstance(records, memoryview) or records is None
     appended = partition.append(records if records is not None else memoryview(b""), slot.version, node.now_ms)

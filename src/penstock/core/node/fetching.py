@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.base.ports import LATER, Steps
+from penstock.core.base.ports import Later, Steps
 from penstock.core.node.deadlines import Deadline
 from penstock.core.node.slots import PENDING, Answer, Slot
 from penstock.core.node.views import Interest, Outcome, View
@@ -187,9 +187,10 @@ class Fetching:
             outcome.fail(interest, error.code)
             self._node.error("Fetch", error.code)
             return
-        if piece is LATER:
-            outcome.cold.append((interest, room, first))
-        outcome.add(interest, partition, isolation, None if piece is LATER else piece)  # type: ignore[arg-type]
+        if isinstance(piece, Later):
+            outcome.cold.append(interest)
+            piece = None
+        outcome.add(interest, partition, isolation, piece)
 
     def _respond(self, view: View, request: FetchRequest, outcome: Outcome) -> FetchResponse | Steps[FetchResponse]:
         if outcome.cold:
@@ -198,7 +199,7 @@ class Fetching:
 
     def _read_cold(self, view: View, request: FetchRequest, outcome: Outcome) -> Steps[FetchResponse]:
         """The slow twin: ask the disk for what the caches did not know."""
-        for interest, _, _ in outcome.cold:
+        for interest in outcome.cold:
             partition = interest.partition
             if partition is None:
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from penstock.core.base.ports import FileFailure, Pause, Steps
+from penstock.core.base.ports import FileFailure, FreeSpace, Pause, Steps
 from penstock.core.partition.partition import Partition
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 PURGE_INTERVAL_MS = 1_000
 IDLE_SWEEP_INTERVAL_MS = 1_000
+DISK_CHECK_INTERVAL_MS = 1_000
 FLUSH_CHECK_INTERVAL_MS = 100
 
 
@@ -33,6 +34,7 @@ class Housekeeping:
         self._every(lambda: settings["producer.id.expiration.check.interval.ms"], self._expire_producers)
         self._every(lambda: settings["offsets.retention.check.interval.ms"], self._expire_offsets)
         self._every(lambda: IDLE_SWEEP_INTERVAL_MS, self._close_idle)
+        self._every(lambda: DISK_CHECK_INTERVAL_MS, self._watch_disk)
 
     def _every(self, interval_ms: Callable[[], int], work: Callable[[], Steps[None]]) -> None:
         node = self._node
@@ -97,6 +99,19 @@ class Housekeeping:
         for coordinator in self._node.coordinators:
             coordinator.expire_offsets()
             yield Pause()
+
+    def _watch_disk(self) -> Steps[None]:
+        """Refuse writes before the disk is full; reads, deletions and retention go on, and so it recovers by itself."""
+        node = self._node
+        free, total = yield FreeSpace(node.settings.log_dir)
+        limit = node.settings["penstock.disk.full.ratio"]
+        is_full = total > 0 and 1 - free / total >= limit
+        if is_full != node.disk_full:
+            node.disk_full = is_full
+            state = "refused until there is room again" if is_full else "accepted again"
+            node.log(
+                "warning", f"the disk of {node.settings.log_dir} is {1 - free / total:.0%} full: writes are {state}"
+            )
 
     def _close_idle(self) -> Steps[None]:
         """Connections that have said nothing for `connections.max.idle.ms` are closed, as Kafka does."""

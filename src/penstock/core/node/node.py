@@ -61,6 +61,7 @@ class Node:
         self.deadlines = Deadlines()
         self.state = "starting"
         self.failure: str | None = None
+        self.disk_full = False
         self.now_ms = 0
         self.now_us = 0
         self.node_id: int = settings["node.id"]

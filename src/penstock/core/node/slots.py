@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from penstock.core.base.ports import Buffer, Slice
 from penstock.core.rsm.result import Reply
 from penstock.core.wire import Message
 from penstock.core.wire.frames import response_frame
-from penstock.core.wire.schema import Request
+from penstock.core.wire.schema import Request, Response
 
 if TYPE_CHECKING:
     from penstock.core.node.connection import Connection
@@ -97,5 +97,5 @@ class Slot(Answerable):
 
     def encode(self, message: Message) -> tuple[list[Part], int]:
         """The framed response as parts to send, and their size."""
-        parts = response_frame(message, self.version, self.correlation_id)  # type: ignore[arg-type]
-        return parts, len(parts[0]) if len(parts) == 1 else sum(map(len, parts))  # type: ignore[return-value]
+        parts: list[Any] = response_frame(cast(Response, message), self.version, self.correlation_id)
+        return parts, len(parts[0]) if len(parts) == 1 else sum(map(len, parts))

@@ -170,7 +170,7 @@ class Outcome:
         self.size = 0
         self.failed = False
         self.found: dict[Interest, PartitionData] = {}
-        self.cold: list[tuple[Interest, int, bool]] = []
+        self.cold: list[Interest] = []
 
     def add(self, interest: Interest, partition: Partition, isolation: int, piece: Slice | None) -> None:
         committed = isolation == READ_COMMITTED

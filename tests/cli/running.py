@@ -1,0 +1,144 @@
+"""A cluster that `penstock up` started, and commands run against it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from penstock.cli.main import main
+from tests.kafka_peer import free_ports
+
+HOST = "127.0.0.1"
+PORT_OFFSETS = (0, 1001, 2000)
+PORT_MAX = 65_535
+TIMEOUT_S = 30.0
+
+
+def free_base_port() -> int:
+    """A port that is free together with the controller's and the metrics port that follow from it."""
+    while True:
+        (port,) = free_ports(1)
+        ports = [port + offset for offset in PORT_OFFSETS]
+        if ports[-1] <= PORT_MAX and all(map(_is_free, ports)):
+            return port
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "penstock.cli.main", *map(str, arguments)]
+
+
+def run_process(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """A command as a process of its own."""
+    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+
+
+class Up:
+    """A running `penstock up`."""
+
+    def __init__(self, folder: Path, *options: str, port: int | None = None) -> None:
+        self.folder = folder
+        self.port = port or free_base_port()
+        self.bootstrap = f"{HOST}:{self.port}"
+        self._talk = (folder.parent / f"{folder.name}.talk").open("w+")
+        self.process = subprocess.Popen(
+            command("up", "--data-dir", folder, "--port", str(self.port), *options),
+            stdout=subprocess.PIPE,
+            stderr=self._talk,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.ready_line = self.process.stdout.readline()
+
+    @property
+    def node_folder(self) -> Path:
+        return self.folder / "node-1"
+
+    @property
+    def node_pid(self) -> int:
+        return int((self.node_folder / "pid").read_text())
+
+    def talk(self) -> str:
+        """What it has said to the person so far."""
+        self._talk.flush()
+        return Path(self._talk.name).read_text()
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Tell it to stop; gives the exit code."""
+        self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self) -> int:
+        try:
+            return self.process.wait(TIMEOUT_S)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Leave nothing behind, whatever the test did."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(TIMEOUT_S)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self._talk.close()
+
+
+@contextlib.contextmanager
+def running(folder: Path, *options: str, port: int | None = None) -> Iterator[Up]:
+    up = Up(folder, *options, port=port)
+    try:
+        assert up.ready_line, up.talk()
+        yield up
+    finally:
+        up.close()
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Shell:
+    """Runs commands in this process: what a subprocess would do, without its start."""
+
+    def __init__(self, capture: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch) -> None:
+        self._capture = capture
+        self._patch = patch
+
+    def __call__(self, *arguments: str | Path, stdin: bytes = b"") -> Result:
+        self._capture.readouterr()
+        with self._patch.context() as patch, _pipe(stdin) as source:
+            patch.setattr(sys, "stdin", source)
+            code = main([str(argument) for argument in arguments])
+        return Result(code, *self._capture.readouterr())
+
+
+@contextlib.contextmanager
+def _pipe(data: bytes) -> Iterator[io.TextIOWrapper]:
+    """Stdin as a shell gives it: a pipe whose other end is closed once everything is written."""
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb") as end:
+        end.write(data)
+    with os.fdopen(reader, "r") as source:
+        yield source  # type: ignore[misc]

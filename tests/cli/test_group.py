@@ -1,0 +1,128 @@
+"""`penstock group`, and reading as a member of one, on a running node."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.running import Shell
+
+pytestmark = pytest.mark.client
+
+
+def offsets(penstock: Shell, group: str) -> dict[int, Any]:
+    described = json.loads(penstock("group", "describe", group, "--output", "json").out)
+    return {row["partition"]: row["committed"] for row in described["offsets"]}
+
+
+@pytest.fixture
+def ten(penstock: Shell, request: pytest.FixtureRequest) -> str:
+    """A topic of its own with ten records, a second apart."""
+    topic: str = request.node.name.removeprefix("test_")[:60]
+    records = "\n".join(json.dumps({"value": str(n), "timestamp": 1_700_000_000_000 + n * 1000}) for n in range(10))
+    assert penstock("produce", topic, "--input", "json", stdin=records.encode()).code == 0
+    return topic
+
+
+def test_a_group_goes_on_where_it_stopped(penstock: Shell, ten: str) -> None:
+    first = penstock("consume", ten, "--group", "stops", "--count", "4")
+    assert first.out.split() == ["0", "1", "2", "3"]
+    assert offsets(penstock, "stops") == {0: 4}
+    assert penstock("consume", ten, "--group", "stops").out.split() == ["4", "5", "6", "7", "8", "9"]
+    assert penstock("consume", ten, "--group", "stops").out == ""
+    assert offsets(penstock, "stops") == {0: 10}
+
+
+def test_a_group_is_listed_and_described_with_its_lag(penstock: Shell, ten: str) -> None:
+    penstock("consume", ten, "--group", "lagging", "--count", "3")
+    assert "lagging" in penstock("group", "list").out
+    assert {"group": "lagging", "state": "Empty", "type": "classic", "protocol": "consumer"} in json.loads(
+        penstock("group", "list", "-o", "json").out
+    )
+    described = json.loads(penstock("group", "describe", "lagging", "-o", "json").out)
+    assert (described["state"], described["members"], described["lag"]) == ("Empty", 0, 7)
+    assert described["offsets"][0]["end_offset"] == 10
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("--to", "earliest", 0),
+        ("--to", "latest", 10),
+        ("--to", "current", 5),
+        ("--to", "3", 3),
+        ("--to", "99", 10),
+        ("--to", "@1700000007500", 8),
+        ("--to", "2023-11-14T22:13:22+00:00", 2),
+        ("--to", "1s", 10),
+        ("--shift-by", "2", 7),
+        ("--shift-by", "-3", 2),
+        ("--shift-by", "-30", 0),
+    ],
+)
+def test_a_group_is_moved_only_when_told_so(penstock: Shell, option: str, value: str, expected: int) -> None:
+    topic, group = "moving", f"mover{option}{value}"
+    records = "\n".join(json.dumps({"value": str(n), "timestamp": 1_700_000_000_000 + n * 1000}) for n in range(10))
+    if penstock("topic", "create", topic).code == 0:
+        penstock("produce", topic, "--input", "json", stdin=records.encode())
+    penstock("group", "reset", group, "--topic", topic, "--to", "5", "--execute")
+    dry = penstock("group", "reset", group, "--topic", f"{topic}:0", option, value, "-o", "json")
+    assert json.loads(dry.out) == [{"topic": topic, "partition": 0, "committed": 5, "new_offset": expected}]
+    assert "--execute" in dry.err
+    assert offsets(penstock, group) == {0: 5}
+    assert penstock("group", "reset", group, "--all-topics", option, value, "--execute").code == 0
+    assert offsets(penstock, group) == {0: expected}
+
+
+def test_reset_wants_to_know_what_and_where(penstock: Shell, ten: str) -> None:
+    assert penstock("group", "reset", "g", "--topic", ten).code == 2
+    assert penstock("group", "reset", "g", "--to", "earliest").code == 2
+    assert penstock("group", "reset", "g", "--to", "earliest", "--shift-by", "1", "--topic", ten).code == 2
+    assert penstock("group", "reset", "g", "--to", "whenever", "--topic", ten).code == 2
+    assert penstock("group", "reset", "g", "--to", "earliest", "--topic", f"{ten}:7").code == 2
+    nothing = penstock("group", "reset", "never-seen", "--to", "earliest", "--all-topics")
+    assert nothing.code == 1
+    assert "--topic" in nothing.err
+
+
+def test_a_group_with_members_is_left_alone(penstock: Shell, ten: str, cluster: Any) -> None:
+    from confluent_kafka import Consumer
+
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "busy", "auto.offset.reset": "earliest"})
+    consumer.subscribe([ten])
+    try:
+        assert consumer.poll(10) is not None
+        described = json.loads(penstock("group", "describe", "busy", "-o", "json").out)
+        assert (described["state"], described["members"]) == ("Stable", 1)
+        assert described["offsets"][0]["host"] == "/127.0.0.1"
+        moved = penstock("group", "reset", "busy", "--topic", ten, "--to", "earliest", "--execute")
+        assert moved.code == 1
+        assert "stop them first" in moved.err
+        deleted = penstock("group", "delete", "busy")
+        assert deleted.code == 1
+        assert "NON_EMPTY_GROUP" in deleted.err
+    finally:
+        consumer.close()
+
+
+def test_a_group_is_deleted_with_its_offsets(penstock: Shell, ten: str) -> None:
+    penstock("group", "reset", "brief", "--topic", ten, "--to", "5", "--execute")
+    assert json.loads(penstock("group", "delete", "brief", "-o", "json").out) == {"deleted": ["brief"]}
+    missing = penstock("group", "describe", "brief")
+    assert missing.code == 1
+    assert "GROUP_ID_NOT_FOUND" in missing.err
+    assert "penstock group list" in missing.err
+
+
+def test_an_offset_of_a_deleted_topic_has_no_lag(penstock: Shell, ten: str) -> None:
+    penstock("group", "reset", "orphan", "--topic", ten, "--to", "5", "--execute")
+    penstock("topic", "delete", ten)
+    described = penstock("group", "describe", "orphan")
+    assert described.code == 0
+
+
+def test_a_group_cannot_be_told_an_offset(penstock: Shell, ten: str) -> None:
+    told = penstock("consume", ten, "--group", "g", "--from", "3")
+    assert told.code == 1
+    assert "penstock group reset g" in told.err
+    assert penstock("consume", ten, "--group", "g", "--merge").code == 2

@@ -1,0 +1,73 @@
+"""`penstock topic` on a running node."""
+
+import json
+
+from tests.cli.running import Shell
+
+
+def test_a_topic_is_created_listed_described_changed_and_deleted(penstock: Shell) -> None:
+    made = penstock("topic", "create", "life", "--partitions", "2", "--config", "retention.ms=5000")
+    assert (made.code, made.out) == (0, "")
+    assert "topic life is created, partitions: 2" in made.err
+    assert any(line.split()[:2] == ["life", "2"] for line in penstock("topic", "list").out.splitlines())
+    shown = penstock("topic", "describe", "life")
+    assert "retention.ms=5000" in shown.out
+    assert penstock("topic", "alter", "life", "--partitions", "3", "--unset", "retention.ms").code == 0
+    described = json.loads(penstock("topic", "describe", "life", "--output", "json").out)
+    assert [partition["partition"] for partition in described["partitions"]] == [0, 1, 2]
+    assert described["settings"] == {}
+    assert penstock("topic", "delete", "life").code == 0
+    assert penstock("topic", "describe", "life").code == 1
+
+
+def test_creation_in_json(penstock: Shell) -> None:
+    made = penstock("topic", "create", "as-json", "--partitions", "1", "-o", "json")
+    assert json.loads(made.out) == {"topic": "as-json", "created": True, "partitions": 1, "replication_factor": 1}
+
+
+def test_a_second_creation_fails_unless_that_is_fine(penstock: Shell) -> None:
+    assert penstock("topic", "create", "twice").code == 0
+    again = penstock("topic", "create", "twice")
+    assert again.code == 1
+    assert "TOPIC_ALREADY_EXISTS" in again.err
+    assert "penstock topic describe" in again.err
+    assert penstock("topic", "create", "twice", "--if-not-exists").code == 0
+
+
+def test_a_dry_run_creates_nothing(penstock: Shell) -> None:
+    assert penstock("topic", "create", "thought", "--dry-run").code == 0
+    assert "thought" not in penstock("topic", "list").out
+
+
+def test_refusals_say_what_is_allowed(penstock: Shell) -> None:
+    bad_name = penstock("topic", "create", "a b")
+    assert bad_name.code == 1
+    assert "a-z A-Z 0-9 . _ -" in bad_name.err
+    too_many_copies = penstock("topic", "create", "copies", "--replication-factor", "3")
+    assert too_many_copies.code == 1
+    assert "INVALID_REPLICATION_FACTOR" in too_many_copies.err
+    unknown = penstock("topic", "create", "odd", "--config", "no.such.key=1")
+    assert unknown.code == 1
+    assert "INVALID_CONFIG" in unknown.err
+
+
+def test_usage_errors_exit_with_2(penstock: Shell) -> None:
+    assert penstock("topic", "create", "t", "--config", "nonsense").code == 2
+    assert penstock("topic", "alter", "t").code == 2
+    assert penstock("topic", "nonsense").code == 2
+    assert penstock("topic", "create").code == 2
+
+
+def test_deleting_checks_every_name_first(penstock: Shell) -> None:
+    penstock("topic", "create", "stays")
+    gone = penstock("topic", "delete", "stays", "never-was")
+    assert gone.code == 1
+    assert "never-was" in gone.err
+    assert "stays" in penstock("topic", "list").out
+
+
+def test_shrinking_is_refused(penstock: Shell) -> None:
+    penstock("topic", "create", "wide", "--partitions", "2")
+    refused = penstock("topic", "alter", "wide", "--partitions", "1")
+    assert refused.code == 1
+    assert "can only grow" in refused.err

@@ -1,0 +1,25 @@
+"""One node for all tests of a worker, and names that no other test uses."""
+
+import itertools
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from penstock.testing import Broker
+
+_COUNT = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[Broker]:
+    """Beside the test process, so that a client which never lets go of the interpreter cannot starve it."""
+    with Broker({"group.min.session.timeout.ms": 500}, beside=True) as running:
+        yield running
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest) -> str:
+    """For a topic or a group."""
+    readable = re.sub(r"[^a-zA-Z0-9_-]+", "-", request.node.name).strip("-")[:60]
+    return f"{readable}-{next(_COUNT)}"
