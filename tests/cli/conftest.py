@@ -1,17 +1,12 @@
-"""One cluster for all tests of commands, and a way to run them."""
-
-from collections.abc import Iterator
+"""A broker of each kind for the tests of commands, and a way to run them."""
 
 import pytest
 
-from tests.cli.running import Shell, Up, running
+from tests.cli.brokers import cluster
+from tests.cli.running import Shell, Up
+from tests.kafka_peer import KafkaPeer
 
-
-@pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    """A node that the commands are tried on; every test takes topics and groups of its own."""
-    with running(tmp_path_factory.mktemp("cluster") / "data") as up:
-        yield up
+__all__ = ["cluster"]
 
 
 @pytest.fixture
@@ -24,7 +19,7 @@ def shell(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.fixture
-def penstock(shell: Shell, cluster: Up, monkeypatch: pytest.MonkeyPatch) -> Shell:
+def penstock(shell: Shell, cluster: Up | KafkaPeer, monkeypatch: pytest.MonkeyPatch) -> Shell:
     """Commands that find the cluster."""
     monkeypatch.setenv("PENSTOCK_BOOTSTRAP", cluster.bootstrap)
     return shell

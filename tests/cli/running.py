@@ -141,4 +141,4 @@ def _pipe(data: bytes) -> Iterator[io.TextIOWrapper]:
     with os.fdopen(writer, "wb") as end:
         end.write(data)
     with os.fdopen(reader, "r") as source:
-        yield source  # type: ignore[misc]
+        yield source

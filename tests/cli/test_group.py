@@ -18,7 +18,7 @@ def offsets(penstock: Shell, group: str) -> dict[int, Any]:
 @pytest.fixture
 def ten(penstock: Shell, request: pytest.FixtureRequest) -> str:
     """A topic of its own with ten records, a second apart."""
-    topic: str = request.node.name.removeprefix("test_")[:60]
+    topic: str = request.node.originalname.removeprefix("test_")
     records = "\n".join(json.dumps({"value": str(n), "timestamp": 1_700_000_000_000 + n * 1000}) for n in range(10))
     assert penstock("produce", topic, "--input", "json", stdin=records.encode()).code == 0
     return topic

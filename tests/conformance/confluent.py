@@ -80,18 +80,19 @@ def read_from_start(broker: Broker, topic: str, count: int, **settings: Any) -> 
         return read(client, count)
 
 
-def poll_until(clients: list[Consumer], condition: Callable[[], bool], what: str) -> list[Message]:
-    """Keep members alive until something has happened to them; gives what they read meanwhile."""
-    found: list[Message] = []
+def poll_once(*clients: Consumer) -> list[Message]:
+    """What the members have now."""
+    found = [message for message in (client.poll(0.02) for client in clients) if message is not None]
+    assert not any(message.error() for message in found), [message.error() for message in found]
+    return found
+
+
+def poll_until(clients: list[Consumer], condition: Callable[[], bool], what: str) -> None:
+    """Keep members alive until something has happened to them."""
     deadline = time.monotonic() + DEADLINE_S
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not happen"
-        for client in clients:
-            message = client.poll(0.02)
-            if message is not None:
-                assert message.error() is None, message.error()
-                found.append(message)
-    return found
+        poll_once(*clients)
 
 
 def owned(*clients: Consumer) -> list[list[int]]:

@@ -16,6 +16,7 @@ def broker() -> Iterator[Broker]:
     """Beside the test process, so that a client which never lets go of the interpreter cannot starve it."""
     with Broker({"group.min.session.timeout.ms": 500}, beside=True) as running:
         yield running
+        assert running.talk() == "", "a node that is well has nothing to say"
 
 
 @pytest.fixture

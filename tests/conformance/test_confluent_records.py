@@ -144,9 +144,10 @@ def test_special_timestamps(broker: Broker, name: str) -> None:
     place = TopicPartition(name, 0)
     specs = {OffsetSpec.earliest(): 0, OffsetSpec.latest(): 3, OffsetSpec.max_timestamp(): 1}
     specs[OffsetSpec.for_timestamp(1500)] = 1
+    asking = admin(broker)
     for spec, offset in specs.items():
         for isolation in (IsolationLevel.READ_UNCOMMITTED, IsolationLevel.READ_COMMITTED):
-            (answer,) = admin(broker).list_offsets({place: spec}, isolation_level=isolation).values()
+            (answer,) = asking.list_offsets({place: spec}, isolation_level=isolation).values()
             assert answer.result(10).offset == offset
 
 

@@ -107,7 +107,7 @@ class NaiveGroup:
 
     def join_again(self, who: Any, member: NaiveMember, protocols: list[str], session: int, rebalance: int) -> None:
         same = member.protocols == protocols
-        if self.state == "Completing" and same or self.state == "Stable" and same and self.leader != member.id:
+        if (self.state == "Completing" and same) or (self.state == "Stable" and same and self.leader != member.id):
             self.say_joined(who, member)
             return
         if member.join is not None:
@@ -196,7 +196,7 @@ class NaiveGroup:
             if member.sync is not None:
                 self.say(member.sync, "sync", "NOT_COORDINATOR", "")
         self.pending, self.join_deadline, self.sync_deadline, self.first = [], None, None, False
-        state = self.written or ("Empty", 0, None, None, [])
+        state: Any = self.written or ("Empty", 0, None, None, [])
         self.state, self.generation, self.protocol, self.leader, self.members = copy.deepcopy(state)
         for member in self.members:
             member.protocols = [str(self.protocol)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
+from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.groups.classic.group import ClassicGroup
@@ -26,13 +27,13 @@ from tests.groups.naive import NaiveGroup, Said
 from tests.groups.transcript import subscription
 from tests.groups.world import Token, World, topic_id_of
 
-SETTINGS = GroupSettings(group_members_max=3, initial_rebalance_delay_ms=3_000, new_member_join_timeout_ms=40_000)
+SETTINGS = GroupSettings(group_members_max=4, initial_rebalance_delay_ms=3_000, new_member_join_timeout_ms=15_000)
 PROTOCOLS = (["range"], ["range", "sticky"], ["sticky", "range"], ["sticky"])
 VERSIONS = (3, 8, 9)
 INSTANCES = (None, None, "one", "two")
 SESSIONS_MS = (6_000, 10_000, 25_000)
 REBALANCES_MS = (7_000, 20_000, 30_000)
-WAITS_MS = (1, 1_000, 2_999, 5_999, 9_999, 25_000)
+WAITS_MS = (1, 1_000, 1_000, 2_999, 3_000, 3_000, 5_999, 6_000, 7_000, 9_999, 30_000)
 LONG_WAIT_MS = 3_600_000
 UNKNOWN_ID = "nobody"
 
@@ -58,6 +59,18 @@ class GroupLife(RuleBasedStateMachine):
 
     # What may happen.
 
+    @initialize(
+        joiners=st.lists(st.tuples(choice, st.sampled_from(INSTANCES), st.sampled_from(PROTOCOLS[:3])), max_size=3),
+        rounds=st.integers(0, 2),
+    )
+    def begin(self, joiners: list[tuple[int, str | None, list[str]]], rounds: int) -> None:
+        """Most lives begin with a group that has come to rest, once or twice."""
+        for number, instance, protocols in joiners:
+            session_ms, rebalance_ms = SESSIONS_MS[number % 3], REBALANCES_MS[number // 3 % 3]
+            self._join("", instance, protocols, session_ms, rebalance_ms, 9 if instance else 3)
+        for _ in range(rounds):
+            self.come_to_rest()
+
     @rule(
         version=st.sampled_from(VERSIONS),
         instance=st.sampled_from(INSTANCES),
@@ -75,11 +88,26 @@ class GroupLife(RuleBasedStateMachine):
         member_id, instance = self._pick(who)
         self._join(member_id, instance, protocols, SESSIONS_MS[who % len(SESSIONS_MS)], rebalance_ms, 9)
 
-    @precondition(lambda self: self._group() is not None)
     @rule(protocols=st.sampled_from(PROTOCOLS))
     def everybody_joins(self, protocols: list[str]) -> None:
+        for member_id, _ in list(self.twin.pending):
+            self._join(member_id, None, protocols, SESSIONS_MS[1], REBALANCES_MS[0], 9)
         for member in list(self.twin.members):
             self._join(member.id, member.instance, protocols, member.session, member.rebalance, 9)
+
+    @rule(who=choice)
+    def all_but_one_join(self, who: int) -> None:
+        absent = self._pick(who)[0]
+        for member in list(self.twin.members):
+            if member.id != absent:
+                self._join(member.id, member.instance, member.protocols, member.session, member.rebalance, 9)
+
+    @rule()
+    def come_to_rest(self) -> None:
+        self.everybody_joins(PROTOCOLS[1])
+        while self.twin.state == "Preparing":
+            self.wait_for_the_next_alarm(1)
+        self.everybody_syncs()
 
     @rule(who=choice, stale=st.booleans(), leave_out=st.booleans())
     def sync(self, who: int, stale: bool, leave_out: bool) -> None:
@@ -89,6 +117,12 @@ class GroupLife(RuleBasedStateMachine):
     def everybody_syncs(self) -> None:
         for member in list(self.twin.members):
             self._sync(member.id, member.instance, self.twin.generation, leave_out=False)
+
+    @rule()
+    def followers_sync(self) -> None:
+        for member in list(self.twin.members):
+            if member.id != self.twin.leader:
+                self._sync(member.id, member.instance, self.twin.generation, leave_out=False)
 
     @rule(who=choice, stale=st.booleans())
     def beat(self, who: int, stale: bool) -> None:
@@ -117,11 +151,15 @@ class GroupLife(RuleBasedStateMachine):
         self.twin.wait(duration_ms)
         self._compare()
 
-    @precondition(lambda self: self.world.unanswered())
+    @rule(steps=st.integers(1, 3))
+    def wait_for_the_next_alarm(self, steps: int) -> None:
+        for _ in range(steps):
+            self.wait(min((at for at, _, _ in self.twin.deadlines()), default=self.twin.now) - self.twin.now)
+
     @rule(who=choice)
     def connection_closes(self, who: int) -> None:
-        parked = self.world.unanswered()
-        self.world.drop(parked[who % len(parked)])
+        for token in self.world.unanswered()[who % 4 :][:1]:
+            self.world.drop(token)
 
     @rule(who=choice, offset=st.integers(0, 9))
     def commit(self, who: int, offset: int) -> None:
@@ -149,8 +187,10 @@ class GroupLife(RuleBasedStateMachine):
             member.deadline = self.twin.now + member.session
         self.seen = len(self.world.answers)
 
-    @rule()
-    def coordinator_restarts(self) -> None:
+    @rule(luck=st.integers(0, 3))
+    def coordinator_restarts(self, luck: int) -> None:
+        if luck:
+            return
         self.world.restart()
         self.twin.restart()
         self._compare()
@@ -192,13 +232,14 @@ class GroupLife(RuleBasedStateMachine):
     def everybody_has_a_deadline(self) -> None:
         """Nobody can stay for ever by being forgotten: a timer, or an answer we owe, is always ahead."""
         group = self._group()
-        for member in group.members.values() if group else ():
-            waits_for_us = member.member_id in group.joining or member.member_id in group.syncing
-            assert waits_for_us or ("session", "g", member.member_id) in self.world.timers.deadlines
-        if group is not None and group.state is State.PREPARING_REBALANCE:
-            assert ("join", "g") in self.world.timers.deadlines
-        if group is not None and group.owing_sync:
-            assert ("sync", "g") in self.world.timers.deadlines
+        if group is None:
+            return
+        timers = self.world.timers.deadlines
+        for member_id in group.members:
+            waits_for_us = member_id in group.joining or member_id in group.syncing
+            assert waits_for_us or ("session", "g", member_id) in timers
+        assert (group.state is State.PREPARING_REBALANCE) == (("join", "g") in timers)
+        assert bool(group.owing_sync) == (("sync", "g") in timers)
 
     @invariant()
     def refold_gives_the_same(self) -> None:
@@ -232,9 +273,11 @@ class GroupLife(RuleBasedStateMachine):
         return self.world.shard.groups.get("g")
 
     def _pick(self, who: int) -> tuple[str, str | None]:
-        """Mostly somebody who was told an id lately."""
-        recent = self.ids[-6:]
-        return recent[who % len(recent)]
+        """Mostly a member or somebody about to become one; now and then whoever was told an id once."""
+        present = [(member.id, member.instance) for member in self.twin.members]
+        present += [(member_id, None) for member_id, _ in self.twin.pending]
+        pool = present if present and who % 5 else self.ids[-6:]
+        return pool[who // 5 % len(pool)]
 
     def _join(
         self, member_id: str, instance: str | None, protocols: list[str], session: int, rebalance: int, version: int
@@ -328,4 +371,4 @@ def _said(message: Any) -> Said:
 
 
 TestGroupLife = GroupLife.TestCase
-TestGroupLife.settings = examples(100)
+TestGroupLife.settings = cast(settings, examples(200))

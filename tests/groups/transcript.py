@@ -101,8 +101,8 @@ class Stage:
         self,
         name: str,
         v: str = "9",
-        id: str | None = None,  # noqa: A002  # The word of the transcript.
-        type: str = "consumer",  # noqa: A002
+        id: str | None = None,  # The word of the transcript.
+        type: str = "consumer",
         protocols: str = "range",
         topics: str = "orders",
         session: str = "10000",
@@ -129,9 +129,9 @@ class Stage:
         name: str,
         v: str = "5",
         gen: str | None = None,
-        id: str | None = None,  # noqa: A002
+        id: str | None = None,
         protocol: str = "range",
-        type: str = "consumer",  # noqa: A002
+        type: str = "consumer",
         **assignments: str,
     ) -> None:
         client = self._client(name)
@@ -149,7 +149,7 @@ class Stage:
         )
         client.last = self.world.ask("sync_group", request, int(v), name)
 
-    def do_beat(self, name: str, gen: str | None = None, id: str | None = None, group: str = GROUP) -> None:  # noqa: A002
+    def do_beat(self, name: str, gen: str | None = None, id: str | None = None, group: str = GROUP) -> None:
         client = self._client(name)
         request = HeartbeatRequest(
             group_id=group,
@@ -288,7 +288,7 @@ class Stage:
         show: Callable[[Any], str] = getattr(self, f"_show_{type(message).__name__}")
         return show(message)
 
-    def _show_JoinGroupResponse(self, message: Any) -> str:  # noqa: N802
+    def _show_JoinGroupResponse(self, message: Any) -> str:
         if message.error_code:
             return f"join {_code(message)} id={self.ids[message.member_id]}"
         members = ",".join(self.ids[each.member_id] for each in message.members)
@@ -299,34 +299,34 @@ class Stage:
         ]
         return " ".join(parts) + (" skip" if message.skip_assignment else "")
 
-    def _show_SyncGroupResponse(self, message: Any) -> str:  # noqa: N802
+    def _show_SyncGroupResponse(self, message: Any) -> str:
         if message.error_code:
             return f"sync {_code(message)}"
         return f"sync ok {message.protocol_type}/{message.protocol_name} assignment={message.assignment.decode()!r}"
 
-    def _show_HeartbeatResponse(self, message: Any) -> str:  # noqa: N802
+    def _show_HeartbeatResponse(self, message: Any) -> str:
         return f"beat {_code(message)}"
 
-    def _show_LeaveGroupResponse(self, message: Any) -> str:  # noqa: N802
+    def _show_LeaveGroupResponse(self, message: Any) -> str:
         members = [f"{self.ids[each.member_id]}/{each.group_instance_id} {_code(each)}" for each in message.members]
         return f"leave {_code(message)} [{', '.join(members)}]"
 
-    def _show_OffsetCommitResponse(self, message: Any) -> str:  # noqa: N802
+    def _show_OffsetCommitResponse(self, message: Any) -> str:
         answers = [f"{t.name}:{p.partition_index} {_code(p)}" for t in message.topics for p in t.partitions]
         return f"commit {', '.join(answers)}"
 
-    def _show_OffsetDeleteResponse(self, message: Any) -> str:  # noqa: N802
+    def _show_OffsetDeleteResponse(self, message: Any) -> str:
         answers = [f"{t.name}:{p.partition_index} {_code(p)}" for t in message.topics for p in t.partitions]
         return f"delete_offsets {_code(message)} {', '.join(answers)}".rstrip()
 
-    def _show_DeleteGroupsResponse(self, message: Any) -> str:  # noqa: N802
+    def _show_DeleteGroupsResponse(self, message: Any) -> str:
         return f"delete_groups {', '.join(f'{each.group_id} {_code(each)}' for each in message.results)}"
 
-    def _show_ListGroupsResponse(self, message: Any) -> str:  # noqa: N802
+    def _show_ListGroupsResponse(self, message: Any) -> str:
         shown = [f"{g.group_id}({g.group_type}, {g.protocol_type!r}, {g.group_state})" for g in message.groups]
         return f"list {_code(message)} {', '.join(shown)}".rstrip()
 
-    def _show_DescribeGroupsResponse(self, message: Any) -> str:  # noqa: N802
+    def _show_DescribeGroupsResponse(self, message: Any) -> str:
         (group,) = message.groups
         members = [
             f"{self.ids[m.member_id]} {m.client_id}{m.client_host} {len(m.member_metadata)}B"

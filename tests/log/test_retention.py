@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
+from typing import Any
+
 import pytest
 
 from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.base.steps import Tasks
 from tests.log.helpers import NOW_MS, Settings, append, batch_of, fill, load, new_log, records_of, reopen
 from tests.log.memory_files import Crashed, MemoryFiles, drive
 
 BASE = Settings(segment_bytes=1000, index_interval_bytes=150)
 
 
-def settings_of(**changes: object) -> Settings:
-    fields = {name: getattr(BASE, name) for name in Settings.__slots__}
-    return Settings(**(fields | changes))  # type: ignore[arg-type]  # names and values come from the same class
+def settings_of(**changes: Any) -> Settings:
+    return replace(BASE, **changes)
 
 
 def test_old_segments_go_by_their_newest_record() -> None:
@@ -121,16 +125,19 @@ def test_a_reader_goes_on_in_what_is_left() -> None:
     files = MemoryFiles()
     log = new_log(files, settings_of(retention_ms=1000, file_delete_delay_ms=0))
     fill(log, 40)
-    steps = log.read(log.segments[1].base_offset, 100, 40, True)
-    op = next(steps)
+    results: list[object] = []
+    files.delay = Random(0)
+    Tasks(files).run(log.read(log.segments[1].base_offset, 100, 40, True), results.append)
+    reading = files.pending.pop()
+    files.delay = None
     drive(files, log.delete_records(log.segments[2].base_offset))
     drive(files, log.retain(NOW_MS))
     drive(files, log.purge(NOW_MS))
-    with pytest.raises(ApiError) as caught:
-        while True:
-            result = files._do(op)
-            op = steps.throw(result) if isinstance(result, Exception) else steps.send(result)
-    assert caught.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+    files.pending.append(reading)
+    files.finish_all()
+    error = results[0]
+    assert isinstance(error, ApiError)
+    assert error.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
 def test_a_process_may_die_at_any_operation_of_retention() -> None:
@@ -150,8 +157,6 @@ def test_a_process_may_die_at_any_operation_of_retention() -> None:
         files.operations_left = None
         for disk_loss in (False, True):
             if disk_loss:
-                from random import Random
-
                 files.disk.lose_power(Random(count))
             again = reopen(files, settings)
             offsets = [record.offset for record in records_of(MemoryFiles(files.disk), again)]

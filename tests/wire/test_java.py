@@ -12,6 +12,7 @@ import pytest
 from penstock.core.wire.fields import BLOB, RECORDS, STRUCT, Field, has_records
 from penstock.core.wire.schema import Message, Struct
 from tests.kafka_peer import kafka_libs
+from tests.kafka_peer.libs import program
 from tests.wire.arbitrary import Arbitrary, rounds
 from tests.wire.catalog import all_versions
 from tests.wire.naive import default_of
@@ -26,7 +27,7 @@ WITHHELD = ""
 def ask_kafka(questions: list[tuple[type[Message], int, bytes]]) -> list[list[str]]:
     """For each message: its bytes as Kafka writes them, the same by way of JSON, and that JSON."""
     lines = "".join(f"{message.__name__} {version} {data.hex()}\n" for message, version, data in questions)
-    command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{kafka_libs()}/*", str(ORACLE)]
+    command = [program("java"), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{kafka_libs()}/*", str(ORACLE)]
     done = subprocess.run(
         command, input=lines, capture_output=True, text=True, timeout=ORACLE_TIMEOUT_S, check=False, encoding="utf-8"
     )

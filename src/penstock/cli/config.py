@@ -11,7 +11,7 @@ from penstock.cli.output import Output, print_json, print_rows
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
 from penstock.cli.talk import Refused, say
 from penstock.client.admin import BROKER, TOPIC, Admin, broker_number
-from penstock.core.base.settings import Standing, check_file
+from penstock.core.base.settings import BrokerSettings, SettingError, check_file, parse_properties
 
 app = typer.Typer(help="Look at settings, change them, check a file.", no_args_is_help=True)
 
@@ -27,17 +27,17 @@ def check(
 ) -> None:
     """Say what each setting of a file does here; fails if a node would refuse to start with it."""
     try:
-        checked = check_file(file.read_text("utf-8"))
+        text = file.read_text("utf-8")
     except OSError as failure:
         raise Refused(f"cannot read {file}: {failure.strerror}", "check the path") from None
     except UnicodeDecodeError:
         raise Refused(f"{file} is not a text file", "settings are lines of key=value in UTF-8") from None
-    rows = [(one.name, one.value, one.standing.value, one.message) for one in checked]
+    rows = [(one.name, one.value, one.standing.value, one.message) for one in check_file(text)]
     print_rows(output, ("setting", "value", "class", "remark"), rows)
-    refused = [one for one in checked if one.standing is Standing.REFUSED]
-    if refused:
-        say(f"a node refuses to start with {', '.join(one.name for one in refused)}")
-        raise typer.Exit(1)
+    try:
+        BrokerSettings(parse_properties(text))
+    except SettingError as failure:
+        raise Refused(f"a node refuses to start with {file}: {'; '.join(failure.problems)}") from None
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from penstock import __version__
@@ -264,7 +265,7 @@ class Admin:
         for broker in self.cluster().brokers:
             if broker.node_id not in self._client.cluster.brokers:
                 self._client.refresh(())
-            found += self._client.retry(lambda node=broker.node_id: self._log_dirs_of(node))  # type: ignore[misc]
+            found += self._client.retry(partial(self._log_dirs_of, broker.node_id))
         return found
 
     def _log_dirs_of(self, node: int) -> list[LogDir]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from penstock.client.blocking import Client
@@ -65,8 +66,7 @@ class Groups:
         self._client.retry(lambda: self._client.refresh(()))
         found = []
         for node in self._client.cluster.brokers:
-            answer = self._client.retry(lambda node=node: self._list_at(node))  # type: ignore[misc]
-            found += answer.groups
+            found += self._client.retry(partial(self._list_at, node)).groups
         return sorted(found, key=lambda group: group.group_id)
 
     def _list_at(self, node: int) -> ListGroupsResponse:

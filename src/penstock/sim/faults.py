@@ -73,6 +73,7 @@ class Injector:
         self._victim = victim
         self._chance = chance
         self._over = False
+        self._sick = False
 
     def schedule(self, plan: FaultPlan, from_us: int, until_us: int) -> None:
         """Spread the faults over a time."""
@@ -97,6 +98,7 @@ class Injector:
         self._end_slow_disk()
         self._end_full_disk()
         self._victim.disk.volume.syncs_to_fail = 0
+        self._replace_disk()
 
     def _unless_over(self, action: Callable[[], None]) -> Callable[[], None]:
         return lambda: None if self._over else action()
@@ -124,9 +126,15 @@ class Injector:
         self._victim.disk.volume.free_bytes = None
 
     def _failed_sync(self) -> None:
-        """A disk that fails to sync is replaced: the machine goes down with it, and the page cache too."""
+        """A disk that fails to sync is looked after: the machine goes down for it, and the page cache too."""
+        self._sick = True
         self._victim.disk.volume.syncs_to_fail = 1
-        self._later(WINDOW_US_MAX, lambda: self._victim.power_loss(self._down_us()))
+        self._later(WINDOW_US_MAX, self._replace_disk)
+
+    def _replace_disk(self) -> None:
+        if self._sick:
+            self._sick = False
+            self._victim.power_loss(self._down_us())
 
     # ---- connections
 

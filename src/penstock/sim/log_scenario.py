@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import FileFailure, Slice
+from penstock.core.log.log import Log
 from penstock.core.records.codecs import Codec
 from penstock.sim.clients.records import decode_values, encode_values, make_value
 from penstock.sim.events import Batch, FetchAnswered, FetchAsked, FetchPart, OutOfSequence, Read, Stuck
@@ -17,7 +20,7 @@ QUIET_US_MAX = 100 * SECOND
 RECORDS_MAX = 8
 WINDOW_MAX = 5
 LAST_WINDOWS = 3
-THINK_US_MAX = 100 * MS
+THINK_US_MAX = 400 * MS
 READ_BYTES_MAX = 20_000
 SEQUENCE_ERRORS = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 
@@ -97,14 +100,22 @@ class Reader:
         found = log.read_cached(position, self._chance.between(1, READ_BYTES_MAX), upto, True)
         if not isinstance(found, Slice):
             steps = log.read(position, self._chance.between(1, READ_BYTES_MAX), upto, True)
-            found = yield world.do_or_die(steps)
-        if not isinstance(found, Slice):
-            assert found is None or isinstance(found, FileFailure), f"reading {position} gave {found!r}"
+            try:
+                found = yield world.do_or_die(steps)
+            except FileFailure:
+                return None
+        if world.log is not log:
             return None
-        values, damaged = decode_values(world.disk.volume.read(found.file, found.position, found.length))
+        values, damaged = self._decode(found)
         part = FetchPart(PARTITION, 0, upto, values, damaged)
         world.court.see(FetchAnswered("reader", self._asked, (part,)))
         return part
+
+
+    def _decode(self, found: Slice | None) -> tuple[tuple[tuple[int, bytes], ...], bool]:
+        if found is None:
+            return (), False
+        return decode_values(self._world.disk.volume.read(found.file, found.position, found.length))
 
 
 class Caretaker:
@@ -121,13 +132,17 @@ class Caretaker:
             log = self._world.log
             if log is None or log.failure is not None or log.blocked is not None:
                 continue
-            match self._chance.pick(("flush", "checkpoint", "checkpoint", "roll")):
-                case "flush":
-                    yield self._world.do_or_die(log.flush())
-                case "checkpoint":
-                    yield self._world.do_or_die(self._world.checkpoint())
-                case "roll" if log.active.size_bytes:
-                    log.roll(self._world.now_ms)
+            with suppress(FileFailure):
+                yield from self._take_care(log)
+
+    def _take_care(self, log: Log) -> Script[None]:
+        match self._chance.pick(("flush", "checkpoint", "checkpoint", "roll")):
+            case "flush":
+                yield self._world.do_or_die(log.flush())
+            case "checkpoint":
+                yield self._world.do_or_die(self._world.checkpoint())
+            case "roll" if log.active.size_bytes:
+                log.roll(self._world.now_ms)
 
 
 class LogScenario:

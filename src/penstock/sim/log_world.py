@@ -68,7 +68,7 @@ class LogSpec:
     faults: FaultPlan
     disk: DiskProfile
     writers: int = 3
-    trouble_us: int = 8 * SECOND
+    trouble_us: int = 5 * SECOND
 
 
 def draw_log_spec(seed: int) -> LogSpec:

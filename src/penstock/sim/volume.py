@@ -152,13 +152,11 @@ class Volume:
         return lambda: self.platter.sync_directory(self.platter.directory(path), upto_order)
 
     def _size(self, file: File) -> int | None:
-        try:
-            return len(self.node(file).written)
-        except FileFailure:
-            return None
+        node = self.platter.find(file.path)
+        return len(node.written) if isinstance(node, FileNode) else None
 
     def _truncate(self, file: File, size: int) -> None:
-        node = self.node(file)
+        node = self.platter.file(file.path)
         if size < len(node.written):
             self._take(size - len(node.written))
             del node.written[size:]

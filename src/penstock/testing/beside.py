@@ -1,25 +1,16 @@
-"""A node in a child process, which can be killed like any process.
-
-The child runs this module. It reads its settings as one line from its standard input, says `ready` and its ports on
-its standard output, and stops when it is told to, or when its input ends: a test run that dies takes its nodes along.
-"""
+"""A node in a child process, which can be killed like any process."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 
-from penstock.core.base.settings import SettingError
-from penstock.shell.lock import FolderLocked
-from penstock.shell.main import CannotStart, make_runner
-from penstock.testing.serving import Ports, serve
+from penstock.testing.serving import Ports
 
 
 class ChildFailed(Exception):
@@ -32,7 +23,7 @@ class Beside:
     def __init__(self, settings: Mapping[str, str]) -> None:
         self._talk = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "penstock.testing.beside"],
+            [sys.executable, "-m", "penstock.testing.child"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._talk,
@@ -77,7 +68,7 @@ class Beside:
         self._close()
 
     def talk(self) -> str:
-        """What the child has said so far."""
+        """What the node has said so far."""
         self._talk.seek(0)
         return self._talk.read().decode(errors="replace").strip()
 
@@ -86,28 +77,3 @@ class Beside:
             assert pipe is not None
             pipe.close()
         self._talk.close()
-
-
-async def _serve_until_told() -> int:
-    settings = json.loads(sys.stdin.buffer.readline())
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, stop.set)
-    loop.add_reader(sys.stdin.fileno(), stop.set)
-    return await serve(settings, _note, lambda ports: print("ready", *ports, flush=True), stop)
-
-
-def _note(level: str, text: str) -> None:
-    print(f"{level}: {text}", file=sys.stderr, flush=True)
-
-
-def main() -> int:
-    try:
-        with make_runner() as runner:
-            return runner.run(_serve_until_told())
-    except (CannotStart, FolderLocked, SettingError) as failure:
-        print(failure, file=sys.stderr)
-        return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

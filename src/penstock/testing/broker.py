@@ -123,6 +123,10 @@ class Broker:
             named = {key.replace("_", "."): str(value) for key, value in configs.items()}
             Admin(client).create_topic(name, partitions=partitions, configs=named)
 
+    def talk(self) -> str:
+        """What the running node has said since its start; a node that is well says little."""
+        return "" if self._running is None else self._running.talk()
+
     def metrics(self) -> dict[str, float]:
         """The node's metrics, each under its name with labels as it stands in the exposition."""
         with urlopen(f"http://{self.host}:{self._ports.http}/metrics", timeout=HTTP_S_MAX) as answer:

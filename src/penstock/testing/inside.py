@@ -18,6 +18,7 @@ class Inside:
     """Starts when it is made; `stop` waits for a clean end."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
+        self._talk: list[str] = []
         self._ready: Future[Ports] = Future()
         self._done: Future[int] = Future()
         self._loop: asyncio.AbstractEventLoop
@@ -35,6 +36,10 @@ class Inside:
         self._thread.join(timeout_s)
         return code
 
+    def talk(self) -> str:
+        """What the node has said so far."""
+        return "\n".join(self._talk)
+
     def _run(self, settings: Mapping[str, str]) -> None:
         try:
             with make_runner() as runner:
@@ -49,8 +54,8 @@ class Inside:
 
     async def _serve(self, settings: Mapping[str, str]) -> int:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        return await serve(settings, _note, self._ready.set_result, self._stop)
+        return await serve(settings, self._note, self._ready.set_result, self._stop)
 
-
-def _note(level: str, text: str) -> None:
-    _LOG.log(getattr(logging, level.upper(), logging.INFO), "%s", text)
+    def _note(self, level: str, text: str) -> None:
+        self._talk.append(f"{level}: {text}")
+        _LOG.log(getattr(logging, level.upper(), logging.INFO), "%s", text)

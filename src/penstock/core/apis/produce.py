@@ -6,6 +6,8 @@ only way to make such a producer look again.
 
 from __future__ import annotations
 
+from itertools import chain
+
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.node.node import Node
 from penstock.core.node.slots import NO_REPLY, PENDING, Answer, Api, Slot
@@ -32,11 +34,11 @@ class PendingProduce:
     def __init__(self, slot: Slot, response: ProduceResponse) -> None:
         self._slot = slot
         self._response = response
-        self._waiting: dict[Partition, PartitionProduceResponse] = {}
+        self._waiting: dict[Partition, list[PartitionProduceResponse]] = {}
 
     def add(self, partition: Partition, next_offset: int, result: PartitionProduceResponse) -> None:
         if partition.wait(next_offset, self):
-            self._waiting[partition] = result
+            self._waiting.setdefault(partition, []).append(result)
 
     def start(self, node: Node, timeout_ms: int) -> Answer:
         """The finished response if nothing is left to wait for."""
@@ -46,9 +48,13 @@ class PendingProduce:
         return PENDING
 
     def committed(self, partition: Partition, error: ErrorCode) -> None:
-        result = self._waiting.pop(partition, None)
-        if result is None:
+        results = self._waiting.get(partition)
+        if results is None:
             return
+        # Where a request has two batches for one partition: they are committed oldest first and lost newest first.
+        result = results.pop(0 if error is ErrorCode.NONE else -1)
+        if not results:
+            del self._waiting[partition]
         if error is not ErrorCode.NONE:
             result.error_code, result.base_offset = error, NO_OFFSET
         if not self._waiting:
@@ -56,7 +62,7 @@ class PendingProduce:
             self._send()
 
     def _timed_out(self) -> None:
-        for result in self._waiting.values():
+        for result in chain.from_iterable(self._waiting.values()):
             result.error_code, result.base_offset = ErrorCode.REQUEST_TIMED_OUT, NO_OFFSET
         self._waiting.clear()
         self._send()

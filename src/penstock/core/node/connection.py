@@ -58,7 +58,11 @@ class Connection:
     def received(self, count: int) -> None:
         """`count` bytes were put into the buffer given last."""
         self.last_active_ms = self._node.now_ms
-        self._frames = iter(self._reader.received(count))
+        try:
+            self._frames = iter(self._reader.received(count))
+        except DecodeError as error:
+            self._malformed(error)
+            return
         self._serve()
 
     def feed(self, data: bytes) -> None:
@@ -70,6 +74,11 @@ class Connection:
             del buffer
             data = data[taken:]
             self.received(taken)
+
+    def rest(self) -> None:
+        """Nothing has come for a while: give the buffer back."""
+        if self._frames is None:
+            self._reader.rest()
 
     def closed(self) -> None:
         """The peer went away: its slots are cancelled, what it had us append is not."""
@@ -144,7 +153,11 @@ class Connection:
                     break
                 node.dispatch(self, frame)
         except DecodeError as error:
-            node.metrics.malformed += 1
-            node.log("warning", f"closed {self.host}:{self.port}, which sent something that is not Kafka: {error}")
-            self.close()
+            self._malformed(error)
         self._frames = None
+
+    def _malformed(self, error: DecodeError) -> None:
+        node = self._node
+        node.metrics.malformed += 1
+        node.log("warning", f"closed {self.host}:{self.port}, which sent something that is not Kafka: {error}")
+        self.close()

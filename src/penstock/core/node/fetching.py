@@ -72,7 +72,8 @@ class Fetching:
         except ApiError as error:
             return FetchResponse(error_code=self._node.error("Fetch", error.code), session_id=NO_SESSION)
         outcome = self._collect(view, request)
-        if outcome.cold or outcome.failed or outcome.size >= request.min_bytes or request.max_wait_ms <= 0:
+        is_enough = outcome.cold or outcome.failed or outcome.size >= request.min_bytes
+        if is_enough or request.max_wait_ms <= 0 or not len(view):
             return self._respond(view, request, outcome)
         view.watch()
         view.parked = slot.parked = ParkedFetch(self._node, view, request, slot, outcome.size)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 PURGE_INTERVAL_MS = 1_000
 IDLE_SWEEP_INTERVAL_MS = 1_000
 DISK_CHECK_INTERVAL_MS = 1_000
+SWEEP_SLICE = 1_000
+"""Connections looked at before others get their turn: less than a millisecond of work."""
 FLUSH_CHECK_INTERVAL_MS = 100
 
 
@@ -22,7 +24,6 @@ class Housekeeping:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._last_sweep_ms = 0
 
     def begin(self) -> None:
         settings = self._node.settings
@@ -114,12 +115,13 @@ class Housekeeping:
             )
 
     def _close_idle(self) -> Steps[None]:
-        """Connections that have said nothing for `connections.max.idle.ms` are closed, as Kafka does."""
-        idle_ms_max = self._node.limits.idle_ms_max
-        if idle_ms_max < 0:
-            return
-        oldest = self._node.now_ms - idle_ms_max
-        for connection in [each for each in self._node.connections if each.last_active_ms < oldest]:
-            if not connection.slots:
+        """Quiet connections give their buffers back; those quiet for `connections.max.idle.ms` are closed, as in Kafka."""
+        now_ms, idle_ms_max = self._node.now_ms, self._node.limits.idle_ms_max
+        for number, connection in enumerate(list(self._node.connections)):
+            quiet_ms = now_ms - connection.last_active_ms
+            if quiet_ms >= IDLE_SWEEP_INTERVAL_MS:
+                connection.rest()
+            if 0 <= idle_ms_max < quiet_ms and not connection.slots:
                 connection.close()
-        yield Pause()
+            if number % SWEEP_SLICE == SWEEP_SLICE - 1:
+                yield Pause()

@@ -138,7 +138,8 @@ class Node:
         if api is None or version not in api.versions:
             api, version, request = self._unsupported(key, version)
         else:
-            request = api.request.decode(frame, version, position)
+            # What follows the message is let pass, as Kafka does: librdkafka asks for all topics with bytes to spare.
+            request, _ = api.request.decode_from(frame, version, position)
         slot = Slot(connection, api, version, correlation_id, client_id, self.now_us)
         answer = api.handle(self, request, slot)
         if isinstance(answer, Message):

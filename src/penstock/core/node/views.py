@@ -148,13 +148,17 @@ class View:
         interest.said_high_watermark = data.high_watermark
         interest.said_start_offset = data.log_start_offset
         has_data = data.records is not None and len(data.records) > 0
-        if self.session_id != 0 and self.watching and not has_data and data.error_code == 0:
-            self._settle(interest, data)
+        if self.session_id != 0 and has_data and interest in self.news:
+            # Who was served goes to the end of the line, for those whom the byte limit left out.
+            del self.news[interest]
+            self.news[interest] = None
+        elif self.session_id != 0 and self.watching and data.error_code == 0:
+            self._settle(interest)
         return self.session_id == 0 or moved or has_data or data.error_code != 0
 
-    def _settle(self, interest: Interest, data: PartitionData) -> None:
+    def _settle(self, interest: Interest) -> None:
         """Nothing was read. If all there is has been read, only an append can change that; if the byte limit was
-        reached before this partition's turn, it goes to the head of the next answer."""
+        reached before this partition's turn, it stays in line."""
         partition = interest.partition
         if partition is not None and interest.offset >= partition.high_watermark:
             self.news.pop(interest, None)

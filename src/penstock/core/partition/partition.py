@@ -49,6 +49,7 @@ class Partition:
     """The leader of one partition on this node."""
 
     __slots__ = (
+        "_unannounced_bytes",
         "_waiting",
         "bytes_in",
         "high_watermark",
@@ -75,6 +76,7 @@ class Partition:
         self.removed = False
         self.watchers: dict[Watcher, None] = {}
         self._waiting: deque[tuple[int, AckWaiter]] = deque()
+        self._unannounced_bytes = 0
         self.bytes_in = 0
         self.configure(settings)
         # What was recovered has been read back from the disk: it is as written as it will ever be.
@@ -97,8 +99,7 @@ class Partition:
     def append(self, records: memoryview, version: int, now_ms: int) -> Appended:
         """Append what a producer sent, or find that it is here already; raises the error its producer gets."""
         log = self.log
-        if log.failure is not None:
-            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, log.failure.message)
+        self._check_log()
         rules = self.rules
         header = check_produced(records, rules, version, now_ms)
         if header.producer_id >= 0:
@@ -111,16 +112,27 @@ class Partition:
             append_time_ms = now_ms if rules.log_append_time else NO_TIMESTAMP
         base_offset = log.append(records, header, self.leader_epoch, now_ms)
         self.bytes_in += len(records)
-        self.advance(len(records))
+        self._appended(len(records))
         return Appended(base_offset, base_offset + header.last_offset_delta + 1, append_time_ms)
 
     def append_own(self, batch: bytearray, header: BatchHeader, now_ms: int) -> int:
         """Append a batch that this node made itself (coordinators); gives the offset after it."""
-        if self.log.failure is not None:
-            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, self.log.failure.message)
+        self._check_log()
         base_offset = self.log.append(batch, header, self.leader_epoch, now_ms)
-        self.advance(len(batch))
+        self._appended(len(batch))
         return base_offset + header.last_offset_delta + 1
+
+    def _check_log(self) -> None:
+        failure = self.log.failure
+        if failure is not None:
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, failure.message)
+
+    def _appended(self, size: int) -> None:
+        self._unannounced_bytes += size
+        self.advance()
+        if self.sync_each:
+            self.log.request_flush()
+            self._check_log()
 
     def _already_here(self, duplicate: Duplicate) -> Appended:
         time = duplicate.timestamp if self.rules.log_append_time else NO_TIMESTAMP
@@ -130,12 +142,17 @@ class Partition:
         """Register for the commit of everything below `next_offset`; False when it is committed already."""
         if self.high_watermark >= next_offset:
             return False
-        self._waiting.append((next_offset, waiter))
+        waiting = self._waiting
+        at = len(waiting)
+        # The retry of a batch that is still in flight belongs before those who came after the batch.
+        while at and waiting[at - 1][0] > next_offset:
+            at -= 1
+        waiting.insert(at, (next_offset, waiter))
         return True
 
     def progressed(self) -> None:
         """The log tells that bytes were written or synced since, or that some were lost."""
-        self.advance(0)
+        self.advance()
         log = self.log
         code = ErrorCode.KAFKA_STORAGE_ERROR
         while self._waiting and (log.failure is not None or self._waiting[-1][0] > log.end_offset):
@@ -143,7 +160,7 @@ class Partition:
             _, waiter = self._waiting.pop()
             waiter.committed(self, code)
 
-    def advance(self, size: int) -> None:
+    def advance(self) -> None:
         """Move the high watermark as far as this replica's end allows and tell those who waited."""
         log = self.log
         end = log.synced_offset if self.sync_each else log.written_offset
@@ -153,6 +170,7 @@ class Partition:
         waiting = self._waiting
         while waiting and waiting[0][0] <= end:
             waiting.popleft()[1].committed(self, ErrorCode.NONE)
+        size, self._unannounced_bytes = self._unannounced_bytes, 0
         for watcher in self.watchers:
             watcher.news(size)
 

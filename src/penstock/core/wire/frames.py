@@ -28,6 +28,7 @@ KEPT_BUFFER_BYTES_MAX = 1024 * 1024 + 64 * 1024
 """A buffer above this, made for one large frame, is given back once that frame was handed out."""
 GROWTH = 4
 
+_FLEXIBLE_FROM = {key: api.flexible_from for key, api in APIS.items()}
 _NO_BUFFER = memoryview(b"")
 _request_start = struct.Struct(">hhih")
 _response_start = struct.Struct(">ii")
@@ -47,8 +48,10 @@ def parse_request_header(frame: Buffer) -> RequestHeader:
             position = stop
         elif length != -1:
             raise DecodeError(f"client id of {length} bytes")
-        if version >= _flexible_from(key):
-            position = skip_tagged_fields(frame, position)
+        if version >= _FLEXIBLE_FROM[key]:
+            position = skip_tagged_fields(frame, position) if frame[position] else position + 1
+    except KeyError as error:
+        raise DecodeError(f"there is no API with key {key}") from error
     except (struct.error, IndexError) as error:
         raise DecodeError("request header ends too early") from error
     except UnicodeDecodeError as error:
@@ -58,23 +61,16 @@ def parse_request_header(frame: Buffer) -> RequestHeader:
     return key, version, correlation_id, client_id, position
 
 
-def _flexible_from(key: int) -> int:
-    api = APIS.get(key)
-    if api is None:
-        raise DecodeError(f"there is no API with key {key}")
-    return api.flexible_from
-
-
 def encode_request_header(key: int, version: int, correlation_id: int, client_id: str | None) -> bytes:
     encoded = b"" if client_id is None else client_id.encode()
     length = -1 if client_id is None else len(encoded)
-    tags = b"\0" if version >= APIS[key].flexible_from else b""
+    tags = b"\0" if version >= _FLEXIBLE_FROM[key] else b""
     return _request_start.pack(key, version, correlation_id, length) + encoded + tags
 
 
 def response_header_is_flexible(key: int, version: int) -> bool:
     """ApiVersions is answered with the oldest header, since its client cannot know yet what this node speaks."""
-    return key != API_VERSIONS_KEY and version >= APIS[key].flexible_from
+    return key != API_VERSIONS_KEY and version >= _FLEXIBLE_FROM[key]
 
 
 def encode_response_header(key: int, version: int, correlation_id: int) -> bytes:

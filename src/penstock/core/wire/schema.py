@@ -64,6 +64,7 @@ class Struct(metaclass=StructMeta):
 
     def __init__(self, **values: Any) -> None:
         cls = type(self)
+        assert cls.__module__ != __name__, "a base class has no instances: its constructor would become everyone's"
         # The type checker knows the compiled signature already, from the declaration.
         cls.__init__ = compile_constructor(cls.SPEC)  # type: ignore[method-assign]
         cls.__init__(self, **values)
@@ -130,7 +131,11 @@ class Message(Struct):
 
     @classmethod
     def decode_from(cls, data: Buffer, version: int, position: int = 0) -> tuple[Self, int]:
-        """The message that starts at `position`, and the position after it."""
+        """The message that starts at `position`, and the position after it.
+
+        A view that holds no record batches is copied as a whole first; who reads many messages from one buffer should
+        therefore hand in bytes.
+        """
         return cls._decoders[version](data, position)
 
     def encode(self, version: int) -> bytes:

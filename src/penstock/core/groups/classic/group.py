@@ -24,8 +24,8 @@ CONSUMER_PROTOCOL_TYPE = "consumer"
 class InitialDelay:
     """The wait before a group's first generation, stretched while newcomers keep arriving."""
 
-    delay_ms: int
     remaining_ms: int
+    """By how much it may still be stretched."""
     newcomers: bool = False
 
 

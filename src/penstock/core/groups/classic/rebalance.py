@@ -67,9 +67,9 @@ def on_join_timer(turn: Turn, group: ClassicGroup) -> None:
     if delay is None or not delay.newcomers or delay.remaining_ms == 0:
         complete_join(turn, group)
         return
-    next_delay_ms = min(turn.settings.initial_rebalance_delay_ms, delay.remaining_ms)
-    group.initial_delay = InitialDelay(next_delay_ms, max(delay.remaining_ms - delay.delay_ms, 0))
-    _set_join_timer(turn, group, next_delay_ms)
+    stretch_ms = min(turn.settings.initial_rebalance_delay_ms, delay.remaining_ms)
+    group.initial_delay = InitialDelay(delay.remaining_ms - stretch_ms)
+    _set_join_timer(turn, group, stretch_ms)
 
 
 def complete_join(turn: Turn, group: ClassicGroup) -> None:
@@ -149,7 +149,7 @@ def _give_up_assignment(turn: Turn, group: ClassicGroup) -> None:
 def _wait_for_company(turn: Turn, group: ClassicGroup) -> None:
     """Consumers of one application start at about the same time: a short wait saves a rebalance for each."""
     delay_ms = turn.settings.initial_rebalance_delay_ms
-    group.initial_delay = InitialDelay(delay_ms, max(group.rebalance_timeout_ms() - delay_ms, 0))
+    group.initial_delay = InitialDelay(max(group.rebalance_timeout_ms() - delay_ms, 0))
     _set_join_timer(turn, group, delay_ms)
 
 

@@ -1,0 +1,111 @@
+"""Commands that need no cluster: `config check`, `storage`, `--help`, and where nobody answers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from penstock.core.metadata.storage import decode_meta, uuid_bytes
+from tests.cli.running import Shell
+
+CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Path:
+    file = tmp_path / "server.properties"
+    file.write_text(
+        "process.roles=broker,controller\nnode.id=4\ncontroller.listener.names=CONTROLLER\n"
+        "listeners=PLAINTEXT://127.0.0.1:19092,CONTROLLER://127.0.0.1:19093\n"
+        f"controller.quorum.voters=4@127.0.0.1:19093\nlog.dirs={tmp_path}/data\n"
+    )
+    return file
+
+
+def test_a_folder_is_formatted_once(shell: Shell, settings: Path, tmp_path: Path) -> None:
+    before = shell("storage", "info", "--config", settings)
+    assert before.code == 1
+    assert "penstock storage format" in before.err
+    assert shell("storage", "format", "--config", settings, "--cluster-id", CLUSTER_ID).code == 0
+    meta = decode_meta((tmp_path / "data" / "meta.properties").read_bytes())
+    assert (meta.version, meta.cluster_id, meta.node_id) == (1, CLUSTER_ID, 4)
+    assert len(uuid_bytes(meta.directory_id)) == 16
+    again = shell("storage", "format", "--config", settings)
+    assert again.code == 1
+    assert "--ignore-formatted" in again.err
+    assert shell("storage", "format", "--config", settings, "--ignore-formatted").code == 0
+    assert decode_meta((tmp_path / "data" / "meta.properties").read_bytes()) == meta
+    (shown,) = json.loads(shell("storage", "info", "--config", settings, "-o", "json").out)
+    assert shown == {
+        "folder": f"{tmp_path}/data",
+        "formatted": True,
+        "version": 1,
+        "cluster_id": CLUSTER_ID,
+        "node_id": 4,
+        "directory_id": meta.directory_id,
+    }
+
+
+def test_an_id_is_made_up_or_must_be_one(shell: Shell, settings: Path) -> None:
+    refused = shell("storage", "format", "--config", settings, "--cluster-id", "mine")
+    assert refused.code == 1
+    assert "base64" in refused.err
+    (made,) = json.loads(shell("storage", "format", "--config", settings, "-o", "json").out)
+    assert len(uuid_bytes(made["cluster_id"])) == 16
+    other = shell("storage", "format", "--config", settings, "--cluster-id", CLUSTER_ID, "--ignore-formatted")
+    assert other.code == 1
+    assert made["cluster_id"] in other.err
+
+
+def test_a_folder_from_the_future_is_refused_in_one_line(shell: Shell, settings: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "meta.properties").write_text(f"version=9\ncluster.id={CLUSTER_ID}\nnode.id=4\n")
+    refused = shell("storage", "info", "--config", settings)
+    assert refused.code == 1
+    assert len(refused.err.splitlines()) == 1
+
+
+def test_a_settings_file_is_checked_key_by_key(shell: Shell, settings: Path) -> None:
+    fine = shell("config", "check", settings)
+    assert fine.code == 0
+    with settings.open("a") as file:
+        file.write("log.retention.hourz=1\nlog.segment.bytes=many\n")
+    checked = shell("config", "check", settings, "--output", "json")
+    assert checked.code == 1
+    by_name = {row["setting"]: row for row in json.loads(checked.out)}
+    assert by_name["node.id"]["class"] == "acts"
+    assert by_name["log.retention.hourz"]["class"] == "unknown"
+    assert "log.retention.hours" in by_name["log.retention.hourz"]["remark"]
+    assert "many" in by_name["log.segment.bytes"]["remark"]
+    assert "refuses to start" in checked.err
+    assert shell("config", "check", settings.parent / "nope").code == 1
+
+
+def test_nobody_answers(shell: Shell) -> None:
+    for command in (("topic", "list"), ("produce", "t"), ("consume", "t"), ("group", "list"), ("cluster", "info")):
+        failed = shell(*command, "--bootstrap", "127.0.0.1:1")
+        assert failed.code == 1
+        assert failed.out == ""
+        assert "no broker answers at 127.0.0.1:1" in failed.err
+        assert "penstock up" in failed.err
+
+
+def test_an_address_that_is_none(shell: Shell) -> None:
+    failed = shell("topic", "list", "--bootstrap", "nonsense:port")
+    assert failed.code == 1
+    assert "HOST:PORT" in failed.err
+
+
+def test_help_and_version(shell: Shell) -> None:
+    for command in ("up", "node", "topic", "produce", "consume", "group", "cluster", "storage", "config"):
+        assert command in shell("--help").out
+        assert shell(command, "--help").code == 0
+    assert shell("--version").out.startswith("penstock ")
+    assert "--data-dir" in shell("up", "--help").out
+
+
+@pytest.mark.parametrize(
+    "arguments", [("nonsense",), ("up", "--nonsense"), ("up", "--port", "x"), ("status", "-o", "x")]
+)
+def test_usage_errors_exit_with_2(shell: Shell, arguments: tuple[str, ...]) -> None:
+    assert shell(*arguments).code == 2

@@ -1,0 +1,186 @@
+"""The small pure pieces of the commands."""
+
+import os
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import typer
+
+from penstock.cli import node_settings
+from penstock.cli.arguments import assignments, time_text, timestamp_ms
+from penstock.cli.main import PLAIN_COMMANDS
+from penstock.cli.node_settings import Ports, merge, own_settings, ports_of
+from penstock.cli.output import bytes_text
+from penstock.cli.pidfile import Held, PidFile
+from penstock.cli.plain import COMMANDS
+from penstock.cli.record_format import json_line, template, value_line
+from penstock.client.metadata import TopicPartition
+from penstock.core.base.settings import parse_properties
+from penstock.core.records.record import Record
+
+NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+WHERE = TopicPartition("t", 3)
+RECORD = Record(17, 1_700_000_000_000, b"k", b"v", (("a", b"1"), ("b", None)))
+
+
+def test_the_instant_commands_are_those_of_the_table() -> None:
+    assert {command.name for command in COMMANDS} == PLAIN_COMMANDS
+
+
+@pytest.mark.parametrize("module", ["penstock.cli.up", "penstock.cli.plain"])
+def test_up_loads_nothing_heavy(module: str) -> None:
+    """What a node imports, or typer, would cost more than everything `up` does before the node is started."""
+    code = f"import sys, penstock.cli.main, {module}; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    heavy = {"typer", "rich", "confluent_kafka", "asyncio", "dataclasses", "penstock.core.base.settings"}
+    assert not heavy.intersection(loaded)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("@123", 123),
+        ("15m", int(NOW.timestamp() * 1000) - 900_000),
+        ("2d", int(NOW.timestamp() * 1000) - 172_800_000),
+        ("2026-01-31T12:00+00:00", int(NOW.timestamp() * 1000)),
+        ("1970-01-01T00:00:01Z", 1000),
+        ("tomorrow", None),
+        ("", None),
+        ("@x", None),
+        ("15", None),
+    ],
+)
+def test_moments(text: str, expected: int | None) -> None:
+    assert timestamp_ms(text, NOW) == expected
+
+
+def test_times_beyond_the_calendar_stay_numbers() -> None:
+    assert time_text(-1) == ""
+    assert time_text(1 << 62) == f"@{1 << 62}"
+    assert time_text(0).startswith("19")
+
+
+def test_assignments() -> None:
+    assert assignments(["a=1", "b=x=y", "c="], "--config") == {"a": "1", "b": "x=y", "c": ""}
+    for text in ("a", "=1", ""):
+        with pytest.raises(typer.BadParameter):
+            assignments([text], "--config")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{value}", b"v\n"),
+        ("{topic}-{partition}@{offset}: {key}={value}", b"t-3@17: k=v\n"),
+        ("{timestamp}\\t{headers}", b"1700000000000\ta=1,b=null\n"),
+        ("\\\\n{key}", b"\\nk\n"),
+        ("{{key}}", b"{k}\n"),
+        ("plain", b"plain\n"),
+    ],
+)
+def test_templates(text: str, expected: bytes) -> None:
+    assert template(text)(WHERE, RECORD) == expected
+
+
+@pytest.mark.parametrize("text", ["{nonsense}", "{}"])
+def test_templates_know_their_fields(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match=re.escape("{headers}")):
+        template(text)
+
+
+def test_nulls_and_bytes() -> None:
+    empty = RECORD._replace(key=None, value=None)
+    assert value_line(WHERE, empty) == b"null\n"
+    assert template("{key}")(WHERE, empty) == b"null\n"
+    assert b'"key": null, "value": null' in json_line(WHERE, empty)
+    assert b'"value_base64": "/w=="' in json_line(WHERE, RECORD._replace(value=b"\xff"))
+
+
+def test_sizes() -> None:
+    assert [bytes_text(size) for size in (0, 1023, 1024, 1536, 5 << 30, 1 << 60)] == [
+        "0 B",
+        "1023 B",
+        "1.0 KiB",
+        "1.5 KiB",
+        "5.0 GiB",
+        "1048576.0 TiB",
+    ]
+
+
+def test_ports_follow_from_the_first() -> None:
+    assert Ports(1, 9092, 11092).all() == (9092, 10093, 11092)
+    assert Ports(3, 9092, 11092).all() == (9094, 10095, 11094)
+
+
+def test_a_settings_file_keeps_what_a_person_wrote() -> None:
+    decided = own_settings(1, Ports(1, 9092, 11092), "/d")
+    text = merge("", decided, {"num.partitions": "3"})
+    assert parse_properties(text).items() >= decided.items()
+    assert ports_of(text) == (9092, 11092)
+    edited = "# by hand\nlog.retention.ms=1\nnum.partitions=9\n" + text
+    moved = merge(edited, own_settings(1, Ports(1, 7000, 7500), "/d"), {"log.retention.bytes": "5"})
+    assert moved.startswith("# by hand\nlog.retention.ms=1\nnum.partitions=9\n# Written by")
+    found = parse_properties(moved)
+    assert (found["num.partitions"], found["log.retention.ms"], found["log.retention.bytes"]) == ("3", "1", "5")
+    assert ports_of(moved) == (7000, 7500)
+    assert merge(moved, own_settings(1, Ports(1, 7000, 7500), "/d"), {}) == moved
+
+
+def test_a_persons_value_wins_over_the_local_default() -> None:
+    text = merge("offsets.topic.replication.factor=2\n", {}, {})
+    assert parse_properties(text)["offsets.topic.replication.factor"] == "2"
+
+
+@pytest.mark.parametrize("value", ["C:\\data", " leading", "tab\there", "line\nbreak", "a=b:c#d!e", "grüße", ""])
+def test_any_value_survives_the_file(value: str) -> None:
+    assert parse_properties(merge("", {}, {"broker.rack": value}))["broker.rack"] == value
+
+
+def test_ports_of_a_file_that_names_none() -> None:
+    assert ports_of("") is None
+    assert ports_of("listeners=SSL://:9093\n") is None
+    assert node_settings.METRICS_PORT_KEY == "penstock.metrics.port"
+
+
+def test_a_pid_file_is_held_by_one(tmp_path: Path) -> None:
+    path = str(tmp_path / "pid")
+    first, second = PidFile(path), PidFile(path)
+    assert first.holder() is None
+    first.hold()
+    assert second.holder() == os.getpid()
+    with pytest.raises(Held) as held:
+        second.hold()
+    assert held.value.pid == os.getpid()
+    first.release()
+    assert not os.path.exists(path)
+    second.hold()
+    assert first.holder() == os.getpid()
+    second.release()
+    second.release()
+
+
+def test_a_pid_file_left_by_a_killed_process_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "pid"
+    code = f"import os; from penstock.cli.pidfile import PidFile; PidFile({str(path)!r}).hold(); os._exit(9)"
+    subprocess.run([sys.executable, "-c", code], check=False)
+    assert path.read_text().strip().isdigit()
+    assert PidFile(str(path)).holder() is None
+    file = PidFile(str(path))
+    file.hold()
+    assert int(path.read_text()) == os.getpid()
+    file.release()
+
+
+def test_a_held_file_that_was_replaced_is_not_mistaken_for_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "pid"
+    first = PidFile(str(path))
+    first.hold()
+    path.unlink()
+    second = PidFile(str(path))
+    second.hold()
+    assert int(path.read_text()) == os.getpid()
+    second.release()
