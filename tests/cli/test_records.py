@@ -1,11 +1,12 @@
 """`penstock produce` and `penstock consume` on a running node: what goes in comes out."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Shell
+from tests.cli.running import TIMEOUT_S, Shell, command
 
 
 def lines(text: str) -> list[str]:
@@ -167,3 +168,15 @@ def test_formats_that_make_no_sense(penstock: Shell) -> None:
     assert unknown.code == 2
     assert "{value}" in unknown.err
     assert penstock("consume", "formats", "--format", "{value}", "--output", "json").code == 2
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(penstock: Shell) -> None:
+    penstock("produce", "piped", stdin=b"a line that is printed\n" * 50_000)
+    consume = subprocess.Popen(command("consume", "piped"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert consume.stdout is not None
+    assert consume.stdout.readline() == b"a line that is printed\n"
+    consume.stdout.close()
+    assert consume.stderr is not None
+    with consume.stderr:
+        assert consume.stderr.read() == b""
+    assert consume.wait(TIMEOUT_S) == 0

@@ -279,6 +279,15 @@ def test_starting_is_quick(tmp_path: Path) -> None:
         assert time.monotonic() - begin < 2.0
 
 
+def test_an_up_that_is_stopped_before_it_serves_stops_its_node(tmp_path: Path, shell: Shell) -> None:
+    folder = tmp_path / "data"
+    process = subprocess.Popen(command("up", "--data-dir", folder, "--port", str(free_base_port())))
+    wait_until((folder / "node-1" / "meta.properties").exists, what="the node is about to start")
+    process.terminate()
+    assert process.wait(TIMEOUT_S) == 0
+    assert shell("down", "--data-dir", folder).err == f"nothing runs in {folder}\n"
+
+
 def test_an_up_that_is_gone_left_a_node_that_down_finds(tmp_path: Path, shell: Shell) -> None:
     with running(tmp_path / "data") as up:
         up.process.kill()

@@ -266,6 +266,24 @@ def test_what_was_aborted_is_read_only_by_those_who_want_everything(client: Clie
     assert values(Reader(client, {where: 0}, until={where: 6})) == [b"kept", b"aborted", b"kept too"]
 
 
+def test_a_group_of_the_newer_kind(client: Client, topic: str, cluster: Any) -> None:
+    from confluent_kafka import Consumer
+
+    groups, name = Groups(client), f"newer-{topic}"
+    if api_key("ConsumerGroupDescribe") not in Admin(client).api_versions():
+        assert {group.group_type for group in groups.list()} <= {"classic"}
+        return
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": name, "group.protocol": "consumer"})
+    consumer.subscribe([topic])
+    try:
+        wait_until(lambda: consumer.poll(0.1) is None and len(consumer.assignment()) == 3, what="the assignment")
+        group = groups.describe(name)
+    finally:
+        consumer.close()
+    (member,) = group.members
+    assert (group.kind, group.state, member.partitions) == ("consumer", "Stable", tuple(places(topic)))
+
+
 def stable_end(client: Client, where: TopicPartition) -> int:
     return list_offsets(client, {where: LATEST}, READ_COMMITTED)[where].offset
 

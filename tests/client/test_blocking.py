@@ -194,6 +194,16 @@ def test_a_connection_that_was_dropped_while_idle_is_replaced(broker: FakeBroker
         assert [topic.name for topic in client.topics()] == ["t"]
 
 
+def test_when_the_broker_it_knows_dies_another_one_is_asked() -> None:
+    with FakeBroker(1) as one, FakeBroker(2) as two:
+        one.cluster = two.cluster = [one, two]
+        with Client(one.address) as client:
+            client.topics()
+            one.close()
+            assert [topic.name for topic in client.topics()] == ["t"]
+        assert len(two.seen("Metadata")) == 1
+
+
 def test_a_connection_that_breaks_under_a_request_is_replaced_and_the_request_sent_again(broker: FakeBroker) -> None:
     answers: list[Any] = [ConnectionError, offsets_answer(5)]
 

@@ -1,5 +1,7 @@
 """Groups of librdkafka consumers: every assignor, members that come and go, and what they commit."""
 
+from itertools import chain
+
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 
@@ -16,7 +18,7 @@ def spread(*clients: Consumer) -> bool:
     """Whether each partition has exactly one owner and each member its share."""
     shares = owned(*clients)
     fair = PARTITIONS // len(clients)
-    return sorted(sum(shares, [])) == list(range(PARTITIONS)) and all(len(share) == fair for share in shares)
+    return sorted(chain(*shares)) == list(range(PARTITIONS)) and all(len(share) == fair for share in shares)
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
@@ -79,7 +81,7 @@ def test_a_second_member_with_the_same_instance_fences_the_first(broker: Broker,
         with consumer(broker, name, group_instance_id="fixed") as two:
             two.subscribe([name])
             poll_until([two], lambda: spread(two), "taking over")
-            with pytest.raises(KafkaException, match="FENCED_INSTANCE_ID|fenced|Fenced"):
+            with pytest.raises(KafkaException, match=r"FENCED_INSTANCE_ID|fenced|Fenced"):
                 poll_failing(one)
 
 
@@ -139,7 +141,7 @@ def test_groups_are_listed_described_and_deleted(broker: Broker, name: str) -> N
         assert sorted(place.partition for place in member.assignment.topic_partitions) == [0, 1]
         listed = asking.list_consumer_groups(states={ConsumerGroupState.STABLE}).result().valid
         assert name in {group.group_id for group in listed}
-        with pytest.raises(KafkaException, match="NON_EMPTY_GROUP|not empty"):
+        with pytest.raises(KafkaException, match=r"NON_EMPTY_GROUP|not empty"):
             asking.delete_consumer_groups([name])[name].result(10)
         reader.commit(offsets=[TopicPartition(name, 1, 0)], asynchronous=False)
     offsets = [TopicPartition(name, 0, 5), TopicPartition(name, 1, 6)]
@@ -148,5 +150,5 @@ def test_groups_are_listed_described_and_deleted(broker: Broker, name: str) -> N
     found = asking.list_consumer_group_offsets([request])[name].result(10)
     assert {place.partition: place.offset for place in found.topic_partitions} == {0: 5, 1: 6}
     asking.delete_consumer_groups([name])[name].result(10)
-    with pytest.raises(KafkaException, match="GROUP_ID_NOT_FOUND|not exist"):
+    with pytest.raises(KafkaException, match=r"GROUP_ID_NOT_FOUND|not exist"):
         asking.delete_consumer_groups([name])[name].result(10)

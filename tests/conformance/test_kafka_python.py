@@ -1,21 +1,25 @@
 """kafka-python 3: the pure Python client that shares no code with librdkafka, sticky assignors included."""
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import ConfigResource, ConfigResourceType, NewPartitions, NewTopic
-from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
-from kafka.coordinator.assignors.range import RangePartitionAssignor
-from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-from kafka.errors import InvalidRequestError, KafkaError, MessageSizeTooLargeError, TopicAlreadyExistsError
-from kafka.structs import OffsetAndMetadata
 
 from penstock.testing import Broker
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+    from kafka.admin import ConfigResource, ConfigResourceType, NewPartitions, NewTopic
+    from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+    from kafka.coordinator.assignors.range import RangePartitionAssignor
+    from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+    from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+    from kafka.errors import InvalidRequestError, KafkaError, MessageSizeTooLargeError, TopicAlreadyExistsError
+    from kafka.structs import OffsetAndMetadata
 
 pytestmark = pytest.mark.client
 
@@ -146,7 +150,8 @@ def poll_until(clients: list[Any], condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, [client.assignment() for client in clients]
         for client in clients:
-            client.poll(20)
+            # A poll that ends while this client waits for an assignment can make it forget that it waits.
+            client.poll(500)
 
 
 def test_commits_are_where_reading_resumes(broker: Broker, name: str) -> None:

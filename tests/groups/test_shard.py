@@ -140,6 +140,25 @@ def test_offsets_of_the_next_topic_of_that_name_stay() -> None:
     assert world.shard.offsets.of_group("g")["orders"][0].offset == 1
 
 
+def test_sweeps_come_in_batches_and_end() -> None:
+    world = World(GroupSettings(sweep_records_max=10, offsets_retention_ms=0))
+    for number in range(25):
+        for topic in ("orders", "payments"):
+            commit = CommittedOffset(5, -1, "", 0, None, topic_id_of(topic))
+            world.shard.replay(*offset_record(f"g-{number}", topic, 0, commit), world.now_ms)
+    batches = []
+    while (result := world.shard.topic_deleted(world.now_ms, "orders", topic_id_of("orders"))).records:
+        batches.append(len(result.records))
+        world.settle(result)
+    assert batches == [10, 10, 5]
+    batches.clear()
+    while (result := world.shard.expire_offsets(world.now_ms)).records:
+        batches.append(len(result.records))
+        world.settle(result)
+    assert batches == [10, 10, 10, 10, 10]
+    assert world.shard.groups == {}
+
+
 def test_a_commit_to_an_earlier_topic_is_not_told_to_readers_of_the_next() -> None:
     world = World()
     commit = CommittedOffset(5, -1, "", 0, None, b"an earlier topic")

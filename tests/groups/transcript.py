@@ -95,6 +95,9 @@ class Stage:
     # Commands.
 
     def do_settings(self, **changed: str) -> None:
+        """A fresh world with other settings."""
+        self.clients.clear()
+        self.ids = {"": '""'}
         self.world = World(GroupSettings(**{key: int(value) for key, value in changed.items()}))
 
     def do_join(

@@ -68,7 +68,7 @@ class Disk:
         kept = {path: inode for path, inode in self.synced_names.items() if parent(path) in self.synced_folders}
         self.names, self.synced_names = dict(kept), dict(kept)
         self.folders = set(self.synced_folders)
-        for inode in set(self.names.values()):
+        for inode in dict.fromkeys(self.names.values()):
             inode.after_power_loss(chance)
 
 

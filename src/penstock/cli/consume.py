@@ -15,7 +15,7 @@ from penstock.cli.group_reading import read_as_group
 from penstock.cli.output import Output
 from penstock.cli.record_format import Formatter, json_line, template, value_line
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, Timeout, connect
-from penstock.cli.talk import Refused, say
+from penstock.cli.talk import Refused, close_stdout, say
 from penstock.client.blocking import Client
 from penstock.client.errors import ClientError
 from penstock.client.merging import merge_by_timestamp
@@ -83,19 +83,20 @@ def _printer(output: Output, format_: str | None) -> Formatter:
 
 
 def _print(records: Iterator[Found], printer: Formatter) -> None:
-    """Print until the records end or the person has seen enough."""
+    """Print until the records end, the person has seen enough, or whoever reads our output has."""
     write, printed = sys.stdout.buffer.write, 0
     try:
         for where, record in records:
             write(printer(where, record))
             printed += 1
+        sys.stdout.buffer.flush()
     except KeyboardInterrupt:
         # For somebody who follows a topic, ctrl-c is the way to stop and not a failure.
-        pass
-    finally:
         sys.stdout.buffer.flush()
-        if sys.stdout.isatty():
-            say(f"{printed} record{'' if printed == 1 else 's'}")
+    except BrokenPipeError:
+        close_stdout()
+    if sys.stdout.isatty():
+        say(f"{printed} record{'' if printed == 1 else 's'}")
 
 
 def _in_order_of_arrival(reader: Reader) -> Iterator[Found]:

@@ -10,6 +10,7 @@ import os
 import re
 
 from penstock.cli.pidfile import PidFile
+from penstock.cli.plain import DATA_DIR
 from penstock.cli.talk import Refused
 
 _NODE = re.compile(r"node-([1-9][0-9]*)")
@@ -33,6 +34,10 @@ class ClusterFolder:
         self.shown = path
         self.path = os.path.abspath(path)
         self.pid_file = PidFile(os.path.join(self.path, "pid"))
+
+    def command(self, name: str) -> str:
+        """How a person runs a command on this folder."""
+        return f"penstock {name}" if self.shown == DATA_DIR else f"penstock {name} --data-dir {self.shown}"
 
     def node(self, number: int) -> NodeFolder:
         return NodeFolder(os.path.join(self.path, f"node-{number}"), number)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from penstock.cli.folder import ClusterFolder, NodeFolder
 from penstock.cli.node_settings import HOST, ports_of
+from penstock.cli.supervising import STOP_SECONDS_MAX
 from penstock.cli.talk import Refused, complain, say
-from penstock.cli.up import STOP_SECONDS_MAX
 
 POLL_SECONDS = 0.02
 # `up` itself waits for its nodes before it gives up; whoever waits for `up` waits a little longer.
@@ -42,7 +42,7 @@ def status(data_dir: str, output: str) -> int:
         return 0
     return complain(
         f"{serving} of {len(rows)} node{'' if len(rows) == 1 else 's'} serving",
-        f"start the cluster with `penstock up --data-dir {folder.shown}`",
+        f"start the cluster with `{folder.command('up')}`",
     )
 
 
@@ -53,9 +53,7 @@ def reset(data_dir: str, yes: bool) -> int:
     folder.refuse_strangers()
     pids = [pid for file in (folder.pid_file, *(node.pid_file for node in nodes)) if (pid := file.holder())]
     if pids:
-        raise Refused(
-            f"{folder.shown} is in use (process {pids[0]})", f"stop it first: penstock down --data-dir {folder.shown}"
-        )
+        raise Refused(f"{folder.shown} is in use (process {pids[0]})", f"stop it first: {folder.command('down')}")
     if not yes:
         raise Refused(f"this deletes everything in {folder.shown}", "say that you mean it with --yes")
     for node in nodes:

@@ -8,6 +8,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from penstock.cli.talk import close_stdout
+
 HELP = frozenset({"--help", "-h"})
 PLAIN_COMMANDS = frozenset({"up", "down", "status", "reset", "node"})
 INTERRUPTED = 130
@@ -21,8 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone (`penstock consume t | head`): nobody is left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        close_stdout()
         return 0
 
 

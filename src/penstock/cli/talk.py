@@ -1,5 +1,6 @@
 """Talk to the person goes to stderr, data to stdout: a pipe never sees a word that is not data."""
 
+import os
 import sys
 
 
@@ -23,3 +24,8 @@ def complain(message: str, hint: str | None = None) -> int:
     if hint:
         say(f"  {hint}")
     return 1
+
+
+def close_stdout() -> None:
+    """The reader of our output has gone (`penstock consume t | head`): what is left to write goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,14 +1,11 @@
-"""`penstock up`: a local cluster in the foreground. One small loop waits for signals, deaths and signs of readiness.
+"""`penstock up`: checks what could be in the way, writes the settings of each node, and starts them.
 
-Nothing here imports what a node imports: the node process is started first and everything else happens meanwhile.
+Nothing here imports what a node imports: the less is loaded before the node's process starts, the sooner it serves.
 """
 
 import errno
 import os
-import select
-import signal
 import socket
-import time
 
 from penstock.cli import node_settings
 from penstock.cli.folder import ClusterFolder, NodeFolder
@@ -16,12 +13,11 @@ from penstock.cli.node_process import NodeProcess
 from penstock.cli.node_settings import HOST, Ports
 from penstock.cli.pidfile import Held
 from penstock.cli.plain import PORT
-from penstock.cli.talk import Refused, complain, say
+from penstock.cli.supervising import Cluster, signals_as_bytes
+from penstock.cli.talk import Refused
 
-STOP_SECONDS_MAX = 30.0
 PORT_MAX = 65_535
 META_FILE = "meta.properties"
-_STOPPERS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def up(
@@ -38,6 +34,7 @@ def up(
     node_settings.refuse_decided(given, f"in {config}")
     assigned = node_settings.parse_assignments(set)
     node_settings.refuse_decided(assigned, "given with --set")
+    signals = signals_as_bytes()
     folder = ClusterFolder(data_dir)
     folder.create()
     _check_count(folder, nodes)
@@ -46,11 +43,13 @@ def up(
     except Held as held:
         raise Refused(
             f"{folder.shown} is in use by `penstock up` (process {held.pid})",
-            f"stop it with `penstock down --data-dir {folder.shown}`, or choose another folder with --data-dir",
+            f"stop it with `{folder.command('down')}`, or choose another folder with --data-dir",
         ) from None
     try:
+        if (pid := folder.node(1).pid_file.holder()) is not None:
+            raise Refused(f"node 1 is running already (process {pid})", f"stop it with `{folder.command('down')}`")
         members = [_prepare(folder.node(1), port, metrics_port, given | assigned)]
-        return Cluster(folder, members, restart).run()
+        return Cluster(folder, members, restart).run(signals)
     finally:
         folder.pid_file.release()
 
@@ -68,8 +67,6 @@ def _check_count(folder: ClusterFolder, nodes: int | None) -> None:
 
 def _prepare(node: NodeFolder, port: int | None, metrics_port: int | None, given: dict[str, str]) -> NodeProcess:
     """Settle the node's ports, write its settings file, and make the folder its own."""
-    if (pid := node.pid_file.holder()) is not None:
-        raise Refused(f"node {node.number} is running already (process {pid})", "stop it with `penstock down`")
     text = ""
     if os.path.exists(node.settings_path):
         with open(node.settings_path, encoding="utf-8") as file:
@@ -117,93 +114,3 @@ def _require_free(port: int) -> None:
                 f"port {port} on {HOST} is busy",
                 "stop what listens there, or choose other ports with --port (and --metrics-port)",
             ) from None
-
-
-class Cluster:
-    """The node processes of one `up`, from their start to their end."""
-
-    def __init__(self, folder: ClusterFolder, members: list[NodeProcess], restart: bool) -> None:
-        self._folder = folder
-        self._members = members
-        self._restart = restart
-        self._announced = False
-
-    def run(self) -> int:
-        """Start everybody, report what happens, stop everybody on a signal."""
-        signals = _signals_as_bytes()
-        for member in self._members:
-            member.start()
-        while True:
-            numbers = self._wait(signals)
-            if any(number in _STOPPERS for number in numbers):
-                return self._stop()
-            if not self._reap():
-                return 1
-            self._announce()
-
-    def _wait(self, signals: socket.socket) -> bytes:
-        """Sleep until a signal, a sign of readiness, or the time to start a node again; gives the signals' numbers."""
-        waiting = [member for member in self._members if member.ready_fd is not None]
-        times = [member.start_at for member in self._members if member.start_at is not None]
-        timeout = max(0.0, min(times) - time.monotonic()) if times else None
-        sources: list[socket.socket | int] = [signals, *(fd for fd in (m.ready_fd for m in waiting) if fd is not None)]
-        readable, _, _ = select.select(sources, [], [], timeout)
-        for member in waiting:
-            if member.ready_fd in readable:
-                member.take_readiness()
-        for member in self._members:
-            member.start_if_due(time.monotonic())
-        return signals.recv(64) if signals in readable else b""
-
-    def _reap(self) -> bool:
-        """Report the nodes that died. False when there is nothing left to wait for."""
-        for member in self._members:
-            if (reason := member.take_death()) is None:
-                continue
-            if not self._announced and not self._restart:
-                complain(f"node {member.folder.number} did not start: it {reason}")
-                self._stop()
-                return False
-            complain(f"node {member.folder.number} {reason}", None if self._restart else member.start_again_hint())
-            if self._restart:
-                member.restart_later(time.monotonic())
-        return any(member.is_alive or member.start_at is not None for member in self._members)
-
-    def _announce(self) -> None:
-        if self._announced or not all(member.is_ready for member in self._members):
-            return
-        self._announced = True
-        bootstrap = ",".join(f"{HOST}:{member.ports.client}" for member in self._members)
-        print(f"ready {bootstrap}", flush=True)
-        first = self._members[0].ports
-        at = "" if first.client == PORT else f" --bootstrap {HOST}:{first.client}"
-        say(f"Kafka clients connect to {bootstrap}; metrics are at http://{HOST}:{first.metrics}/metrics")
-        say(f"data is in {self._folder.path}; stop with ctrl-c or `penstock down`")
-        say(f"try: echo hello | penstock produce greetings{at} && penstock consume greetings{at}")
-
-    def _stop(self) -> int:
-        """Ask every node to stop and wait; the ones that do not are killed, and that is a failure."""
-        living = [member for member in self._members if member.is_alive]
-        for member in living:
-            member.terminate()
-        deadline = time.monotonic() + STOP_SECONDS_MAX
-        stubborn = [member for member in living if not member.wait(deadline)]
-        for member in stubborn:
-            complain(f"node {member.folder.number} did not stop in {STOP_SECONDS_MAX:.0f} s and was killed")
-            member.kill()
-        failed = [member for member in living if member not in stubborn and member.failure() is not None]
-        for member in failed:
-            complain(f"node {member.folder.number} {member.failure()} while it stopped")
-        if self._announced and not stubborn and not failed:
-            say("stopped")
-        return 1 if stubborn or failed else 0
-
-
-def _signals_as_bytes() -> socket.socket:
-    """A socket from which the numbers of arriving signals are read, so that one `select` waits for everything."""
-    reader, writer = socket.socketpair()
-    writer.setblocking(False)
-    signal.set_wakeup_fd(writer.detach(), warn_on_full_buffer=False)
-    for number in (*_STOPPERS, signal.SIGCHLD):
-        signal.signal(number, lambda *_: None)
-    return reader

@@ -97,12 +97,10 @@ class Client:
 
     def _any_link(self) -> Link:
         """A link that is open already, or else to the first broker that answers."""
-        for address, link in self._links.items():
-            if link.is_open:
-                return self._link_to(address)
+        linked = [address for address, link in self._links.items() if link.is_open]
         known = [(broker.host, broker.port) for broker in self.cluster.brokers.values()]
         failures = []
-        for address in dict.fromkeys((*known, *self._bootstrap)):
+        for address in dict.fromkeys((*linked, *known, *self._bootstrap)):
             try:
                 return self._link_to(address)
             except Unreachable as failure:

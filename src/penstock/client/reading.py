@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from penstock.client.batches import read_batches
 from penstock.client.blocking import Client
 from penstock.client.errors import ClientError, check
+from penstock.client.link import Link
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, by_leader, by_topic, edges
 from penstock.core.base.errors import ErrorCode
@@ -80,19 +81,28 @@ class Reader:
         return self._client.retry(lambda: self._fetch(places, self._wait_ms if wait_ms is None else wait_ms))
 
     def _fetch(self, wanted: list[TopicPartition], wait_ms: int) -> list[Chunk]:
-        client = self._client
-        questions = []
-        for leader, places in by_leader(client, wanted).items():
-            link = client.link(leader)
-            try:
-                newest = link.versions.pick(FetchRequest, None if self._all_have_ids(places) else IDS_FROM - 1)
-            except UnsupportedByPeer as missing:
-                raise ClientError(str(missing), code=ErrorCode.UNSUPPORTED_VERSION) from None
-            request = self._request(places, wait_ms)
-            questions.append((link, link.post(request, FetchResponse, client.timeout + wait_ms / 1000, newest)))
-        # Every answer is collected before the first is judged: one that nobody collects would stay with the link.
-        answers = [link.collect(number, FetchResponse) for link, number in questions]
+        questions: list[tuple[Link, int]] = []
+        answers: list[FetchResponse] = []
+        try:
+            for leader, places in by_leader(self._client, wanted).items():
+                link = self._client.link(leader)
+                questions.append((link, self._post(link, places, wait_ms)))
+            for link, number in questions:
+                answers.append(link.collect(number, FetchResponse))
+        except ClientError:
+            # Answers that nobody will collect must not arrive on a connection that is used again.
+            for link, _ in questions[len(answers) :]:
+                link.close()
+            raise
         return [chunk for answer in answers for chunk in self._chunks(answer)]
+
+    def _post(self, link: Link, places: list[TopicPartition], wait_ms: int) -> int:
+        newest = None if self._all_have_ids(places) else IDS_FROM - 1
+        timeout = self._client.timeout + wait_ms / 1000
+        try:
+            return link.post(self._request(places, wait_ms), FetchResponse, timeout, newest)
+        except UnsupportedByPeer as missing:
+            raise ClientError(str(missing), code=ErrorCode.UNSUPPORTED_VERSION) from None
 
     def _all_have_ids(self, places: list[TopicPartition]) -> bool:
         return all(self._client.topic(where.topic).topic_id != ZERO_UUID for where in places)

@@ -19,6 +19,8 @@ from penstock.shell.descriptors import Descriptors
 from penstock.shell.jobs import Workers
 
 THREADS_MAX = 4
+PROBE_BYTES = 128 * 1024
+"""The system reads ahead at least this much, so that what lies between two warm pages is warm too."""
 
 _NOWAIT = getattr(os, "RWF_NOWAIT", 0) if hasattr(os, "preadv") else 0
 
@@ -34,6 +36,11 @@ class Reader:
         self._nowait = nowait
 
     def read(self, fd: int, position: int, length: int) -> bytes:
+        found = self.view(fd, position, length)
+        return found if isinstance(found, bytes) else bytes(found)
+
+    def view(self, fd: int, position: int, length: int) -> Buffer:
+        """The same without the last copy, for bytes that are only passed on."""
         if not self._nowait:
             return os.pread(fd, length, position)
         buffer = bytearray(length)
@@ -49,7 +56,22 @@ class Reader:
         # A short count without an error is the end of the file, or the edge of what is in memory.
         if count < length and position + count < os.fstat(fd).st_size:
             raise WouldBlock
-        return bytes(memoryview(buffer)[:count])
+        return memoryview(buffer)[:count]
+
+    def is_warm(self, fd: int, position: int, length: int) -> bool:
+        """Whether a range is in memory, as far as a look at every so many pages of it can tell."""
+        if not self._nowait:
+            return True
+        last = position + length - 1
+        probe = bytearray(1)
+        try:
+            for at in (*range(position, last, PROBE_BYTES), last):
+                os.preadv(fd, [probe], at, self._nowait)
+        except BlockingIOError:
+            return False
+        except OSError:
+            self._nowait = 0
+        return True
 
 
 class Disk:
@@ -102,10 +124,13 @@ class Disk:
     def unpin(self, file: File) -> None:
         self._descriptors.unpin(file)
 
+    def is_warm(self, file: File, position: int, length: int) -> bool:
+        return self._reader.is_warm(file.fd, position, length)
+
     def read_pinned(self, file: File, position: int, length: int, done: Callable[[object], None]) -> object:
         """Bytes of a pinned file, or LATER and then `done`; for sending, outside of any turn."""
         try:
-            return self._reader.read(file.fd, position, length)
+            return self._reader.view(file.fd, position, length)
         except WouldBlock:
             future = self._threads.submit(os.pread, file.fd, length, position)
             loop = asyncio.get_running_loop()

@@ -20,6 +20,8 @@ from penstock.shell.server import Client, Server
 
 STOP_S_MAX = 30.0
 
+_BUFFERS = {"socket.receive.buffer.bytes": socket.SO_RCVBUF, "socket.send.buffer.bytes": socket.SO_SNDBUF}
+
 
 class CannotStart(Exception):
     """One line for a person: what is wrong and what to do."""
@@ -72,7 +74,7 @@ class Host:
     def __init__(self, settings: BrokerSettings, note: Callable[[str, str], None] | None = None) -> None:
         self._settings = settings
         self._lock = FolderLock(settings.log_dir)
-        self._sockets = [(endpoint, _bind(endpoint, "listeners" in settings)) for endpoint in settings.listeners.broker]
+        self._sockets = [(endpoint, _bind(endpoint, settings)) for endpoint in settings.listeners.broker]
         self.server = Server(settings["penstock.response.bytes.max"])
         self.disk = Disk(self.server.turn, settings["penstock.open.files.max"], Reader())
         self.node = make_node(settings, self.disk, SystemEntropy(), note or _note)
@@ -164,14 +166,15 @@ class Host:
     _last_state = "starting"
 
 
-def _bind(endpoint: Endpoint, told: bool) -> socket.socket:
+def _bind(endpoint: Endpoint, settings: BrokerSettings) -> socket.socket:
     """Bind before anything else: a busy port is known at once. Without a word about listeners, only this machine
     is listened to."""
-    host, port = endpoint.host or ("::" if told else "127.0.0.1"), endpoint.port
+    host, port = endpoint.host or ("::" if "listeners" in settings else "127.0.0.1"), endpoint.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _size_buffers(bound, settings)
         if family == socket.AF_INET6:
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         bound.bind((host, port))
@@ -181,6 +184,14 @@ def _bind(endpoint: Endpoint, told: bool) -> socket.socket:
             f"cannot listen on {host}:{port} ({error.strerror}); stop what uses it, or choose another port"
         ) from None
     return bound
+
+
+def _size_buffers(listening: socket.socket, settings: BrokerSettings) -> None:
+    """Accepted sockets inherit these. A size that nobody asked for is left to the system, which adapts it to each
+    connection and so is faster than any fixed one."""
+    for name, option in _BUFFERS.items():
+        if name in settings and settings[name] > 0:
+            listening.setsockopt(socket.SOL_SOCKET, option, settings[name])
 
 
 def _note(level: str, text: str) -> None:

@@ -111,7 +111,6 @@ class Reader:
         world.court.see(FetchAnswered("reader", self._asked, (part,)))
         return part
 
-
     def _decode(self, found: Slice | None) -> tuple[tuple[tuple[int, bytes], ...], bool]:
         if found is None:
             return (), False

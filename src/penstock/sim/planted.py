@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.core.base.ports import Steps
-from penstock.core.log import flushing, recovery, replay, snapshots
+from penstock.core.log import flushing, reader, recovery, replay, snapshots
 from penstock.core.log.index_file import IndexFile
 from penstock.core.log.log import Log
 from penstock.core.log.producers import Producers
+from penstock.core.log.scan import Located, walk_to
 from penstock.core.log.segment import Segment
 from penstock.core.records.batch import BatchHeader
 
@@ -36,12 +37,22 @@ def planted(name: str) -> Iterator[None]:
 
 
 def _index_not_truncated() -> list[Patch]:
-    """A cut log keeps the index entries of what was cut off."""
+    """A log that was cut keeps the index entries of what was cut off, and readers believe them."""
 
     def cut(self: IndexFile, size_bytes: int) -> Steps[None]:
         yield from self.settle()
 
-    return [(IndexFile, "cut", cut)]
+    honest_replace = IndexFile.replace
+
+    def replace(self: IndexFile, entries: bytes) -> Steps[None]:
+        if self.stored_bytes <= len(entries):
+            yield from honest_replace(self, entries)
+
+    def locate(log: Log, segment: Segment, offset: int) -> Steps[Located | None]:
+        position = yield from segment.offsets.lookup(offset)
+        return (yield from walk_to(segment.log, position, segment.size_bytes, offset))
+
+    return [(IndexFile, "cut", cut), (IndexFile, "replace", replace), (reader, "locate", locate)]
 
 
 def _sequence_check_off() -> list[Patch]:

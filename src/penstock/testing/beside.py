@@ -21,7 +21,8 @@ class Beside:
     """Starts when it is made; `stop` waits for a clean end, `kill` is SIGKILL."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
-        self._talk = tempfile.TemporaryFile()
+        # Open for as long as the child lives.
+        self._talk = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             [sys.executable, "-m", "penstock.testing.child"],
             stdin=subprocess.PIPE,

@@ -20,6 +20,7 @@ from penstock.core.wire.api.list_offsets import (
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
 UNKNOWN = -1
+LEADER_EPOCH_SINCE = 4
 
 _SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 
@@ -42,15 +43,19 @@ def _answer(node: Node, request: ListOffsetsRequest, version: int) -> Steps[List
                 code = 0
             except ApiError as error:
                 found, code = (UNKNOWN, UNKNOWN, UNKNOWN), node.error("ListOffsets", error.code)
-            partitions.append(_described(wanted.partition_index, code, found))
+            partitions.append(_described(wanted.partition_index, code, found, version))
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
     return ListOffsetsResponse(topics=topics)
 
 
-def _described(index: int, code: int, found: Found) -> ListOffsetsPartitionResponse:
+def _described(index: int, code: int, found: Found, version: int) -> ListOffsetsPartitionResponse:
     timestamp, offset, epoch = found
     return ListOffsetsPartitionResponse(
-        partition_index=index, error_code=code, timestamp=timestamp, offset=offset, leader_epoch=epoch
+        partition_index=index,
+        error_code=code,
+        timestamp=timestamp,
+        offset=offset,
+        leader_epoch=epoch if version >= LEADER_EPOCH_SINCE else UNKNOWN,
     )
 
 

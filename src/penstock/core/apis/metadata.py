@@ -1,4 +1,4 @@
-"""Metadata (3). Version 1 lists all topics for null (0 for an empty list), 4 may forbid auto-creation, 10 asks by id.
+"""Metadata (3). Version 1 lists all topics for null (0 for an empty list), 4 may forbid auto-creation, 12 asks by id.
 
 A topic that is created on the way is answered once it exists, so that the client need not ask again.
 """
@@ -27,6 +27,8 @@ NO_OPERATIONS = -(2**31)
 
 
 def handle(node: Node, request: MetadataRequest, slot: Slot) -> Answer:
+    if slot.version < 12 and any(topic.name is None or topic.topic_id != ZERO_ID for topic in request.topics or ()):
+        return _refused(node, request)
     missing = _to_create(node, request, slot.version)
     if not missing:
         return respond(node, request, slot)
@@ -36,6 +38,16 @@ def handle(node: Node, request: MetadataRequest, slot: Slot) -> Answer:
 
     create_missing(node, missing, created)
     return PENDING
+
+
+def _refused(node: Node, request: MetadataRequest) -> MetadataResponse:
+    """Versions 10 and 11 have room for ids, but topics may not be asked for by them before 12."""
+    code = node.error("Metadata", ErrorCode.INVALID_REQUEST)
+    topics = [
+        MetadataResponseTopic(error_code=code, name=topic.name or "", topic_id=topic.topic_id)
+        for topic in request.topics or ()
+    ]
+    return MetadataResponse(brokers=[], topics=topics)
 
 
 def _to_create(node: Node, request: MetadataRequest, version: int) -> list[str]:

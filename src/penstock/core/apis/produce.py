@@ -6,11 +6,11 @@ only way to make such a producer look again.
 
 from __future__ import annotations
 
-from itertools import chain
-
+from penstock.core.apis.pending_produce import NO_OFFSET, PendingProduce
+from penstock.core.apis.produce_straight import serve
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.node.node import Node
-from penstock.core.node.slots import NO_REPLY, PENDING, Answer, Api, Slot
+from penstock.core.node.slots import NO_REPLY, Answer, Api, Slot
 from penstock.core.partition.partition import Partition
 from penstock.core.records.errors import RecordError
 from penstock.core.wire.api.produce import (
@@ -22,53 +22,6 @@ from penstock.core.wire.api.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-
-NO_OFFSET = -1
-
-
-class PendingProduce:
-    """A request whose appends are not committed everywhere yet."""
-
-    __slots__ = ("_deadline", "_response", "_slot", "_waiting")
-
-    def __init__(self, slot: Slot, response: ProduceResponse) -> None:
-        self._slot = slot
-        self._response = response
-        self._waiting: dict[Partition, list[PartitionProduceResponse]] = {}
-
-    def add(self, partition: Partition, next_offset: int, result: PartitionProduceResponse) -> None:
-        if partition.wait(next_offset, self):
-            self._waiting.setdefault(partition, []).append(result)
-
-    def start(self, node: Node, timeout_ms: int) -> Answer:
-        """The finished response if nothing is left to wait for."""
-        if not self._waiting:
-            return self._response
-        self._deadline = node.deadlines.at(node.now_ms + max(timeout_ms, 0), self._timed_out)
-        return PENDING
-
-    def committed(self, partition: Partition, error: ErrorCode) -> None:
-        results = self._waiting.get(partition)
-        if results is None:
-            return
-        # Where a request has two batches for one partition: they are committed oldest first and lost newest first.
-        result = results.pop(0 if error is ErrorCode.NONE else -1)
-        if not results:
-            del self._waiting[partition]
-        if error is not ErrorCode.NONE:
-            result.error_code, result.base_offset = error, NO_OFFSET
-        if not self._waiting:
-            self._deadline.cancel()
-            self._send()
-
-    def _timed_out(self) -> None:
-        for result in chain.from_iterable(self._waiting.values()):
-            result.error_code, result.base_offset = ErrorCode.REQUEST_TIMED_OUT, NO_OFFSET
-        self._waiting.clear()
-        self._send()
-
-    def _send(self) -> None:
-        self._slot.reply(self._response)
 
 
 def handle(node: Node, request: ProduceRequest, slot: Slot) -> Answer:
@@ -145,4 +98,4 @@ def _failure(node: Node, index: int, error: ApiError) -> PartitionProduceRespons
     )
 
 
-API = Api(ProduceRequest, range(3, 14), handle)
+API = Api(ProduceRequest, range(3, 14), handle, serve)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.groups.fanout import SEVERAL_GROUPS_FROM, wanted_groups
+from penstock.core.wire import Message
 from penstock.core.wire.api.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from penstock.core.wire.api.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from penstock.core.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -30,7 +31,6 @@ from penstock.core.wire.api.offset_fetch import (
     OffsetFetchResponseTopic,
 )
 from penstock.core.wire.api.sync_group import SyncGroupRequest, SyncGroupResponse
-from penstock.core.wire.schema import Message
 
 _ERROR_PER_RESPONSE_FROM = 2
 _NO_OFFSET = -1

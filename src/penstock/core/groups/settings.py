@@ -18,6 +18,8 @@ class GroupSettings:
     group_members_max: int = 2**31 - 1  # group.max.size
     offset_metadata_chars_max: int = 4096  # offset.metadata.max.bytes, which Kafka compares with characters
     offsets_retention_ms: int = 7 * _DAY_MS  # offsets.retention.minutes
-    # Not a broker key. A newcomer does not know its member id before the reply, so it cannot send heartbeats; this
+    # The rest are not broker keys. A sweep hands out its tombstones in batches of about this many.
+    sweep_records_max: int = 1_000
+    # A newcomer does not know its member id before the reply, so it cannot send heartbeats; this
     # bounds how long a joiner that went away keeps its place.
     new_member_join_timeout_ms: int = 5 * _MINUTE_MS

@@ -14,7 +14,7 @@ from collections.abc import Hashable
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Entropy
 from penstock.core.groups.classic import rebalance, sessions
-from penstock.core.groups.classic.describe import describe, listed, passes
+from penstock.core.groups.classic.describe import describe, listed
 from penstock.core.groups.classic.group import ClassicGroup
 from penstock.core.groups.classic.heartbeat import heartbeat
 from penstock.core.groups.classic.join import join
@@ -42,6 +42,7 @@ from penstock.core.groups.topics import TopicLookup
 from penstock.core.groups.turn import Turn
 from penstock.core.groups.waiting import WaitingRoom
 from penstock.core.rsm.result import Reply, Result, Timers
+from penstock.core.wire import Message
 from penstock.core.wire.api.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from penstock.core.wire.api.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from penstock.core.wire.api.heartbeat import HeartbeatRequest
@@ -52,7 +53,6 @@ from penstock.core.wire.api.offset_commit import OffsetCommitRequest
 from penstock.core.wire.api.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from penstock.core.wire.api.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from penstock.core.wire.api.sync_group import SyncGroupRequest
-from penstock.core.wire.schema import Message
 
 # Before this version, a commit to a group that does not exist is told that its generation is over.
 MISSING_GROUP_IS_ERROR_FROM = 9
@@ -188,15 +188,21 @@ class GroupShard:
         return turn.result
 
     def expire_offsets(self, now_ms: int) -> Result:
-        """Drop offsets past their retention, and empty groups that have none left."""
+        """Drop offsets past their retention, and empty groups that have none left.
+
+        A sweep can find more than one batch should hold: call again until nothing comes back.
+        """
         turn = self._turn(now_ms)
         for group_id, group in self.groups.items():
             nothing_left = delete_expired(turn, self.offsets, group)
             if nothing_left and group.is_empty:
                 turn.result.records.append(group_tombstone(group_id))
+            if turn.has_swept_enough():
+                break
         return turn.result
 
     def topic_deleted(self, now_ms: int, topic: str, topic_id: bytes) -> Result:
+        """Drop the offsets of a topic that is gone; call again until nothing comes back."""
         turn = self._turn(now_ms)
         delete_of_topic(turn, self.offsets, topic, topic_id)
         return turn.result
@@ -211,8 +217,7 @@ class GroupShard:
 
     def list_groups(self, now_ms: int, request: ListGroupsRequest, version: int, reply: Reply) -> Result:
         turn = self._turn(now_ms)
-        groups = [listed(group) for group in self.groups.values() if passes(group, request)]
-        turn.answer(reply, ListGroupsResponse(groups=groups))
+        turn.answer(reply, ListGroupsResponse(groups=listed(self.groups.values(), request)))
         return turn.result
 
     def delete_groups(self, now_ms: int, request: DeleteGroupsRequest, version: int, reply: Reply) -> Result:

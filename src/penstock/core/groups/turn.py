@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from penstock.core.groups.settings import GroupSettings
 from penstock.core.groups.waiting import Seat, WaitingRoom
 from penstock.core.rsm.result import Reply, Result, Timers
-from penstock.core.wire.schema import Message
+from penstock.core.wire import Message
 
 
 @dataclass(slots=True)
@@ -19,6 +19,9 @@ class Turn:
     timers: Timers
     room: WaitingRoom
     result: Result = field(default_factory=Result)
+
+    def has_swept_enough(self) -> bool:
+        return len(self.result.records) >= self.settings.sweep_records_max
 
     def answer(self, reply: Reply, response: Message) -> None:
         self.result.replies.append((reply, response))

@@ -77,7 +77,7 @@ def _is_too_young(segment: Segment, youngest_ms: int) -> Steps[bool]:
     return largest_ms > youngest_ms
 
 
-def clean(log: Log, now_ms: int, upto_offset: int) -> Steps[Cleaned | None]:
+def clean(log: Log, now_ms: int, upto_offset: int, keys_max: int) -> Steps[Cleaned | None]:
     """One round of compaction; None where other maintenance is under way, or there is nothing to do."""
     if log.is_maintaining or log.is_cleaning or log.blocked is not None:
         return None
@@ -89,7 +89,7 @@ def clean(log: Log, now_ms: int, upto_offset: int) -> Steps[Cleaned | None]:
         if log.synced_offset < found.end_offset:
             yield from flush(log)
         groups = group_segments(log, found.end_offset)
-        plan = yield from _plan(log, groups, found, now_ms)
+        plan = yield from _plan(log, groups, found, now_ms, keys_max)
         result: Result = yield RunJob(Job(compact_segments, (plan,)))
         return (yield from _install(log, groups, result, now_ms))
     finally:
@@ -120,7 +120,7 @@ def group_segments(log: Log, end_offset: int) -> list[list[Segment]]:
     return groups
 
 
-def _plan(log: Log, groups: list[list[Segment]], found: Dirtiness, now_ms: int) -> Steps[Plan]:
+def _plan(log: Log, groups: list[list[Segment]], found: Dirtiness, now_ms: int, keys_max: int) -> Steps[Plan]:
     aborted = yield from aborted_transactions(log, groups[0][0].base_offset, found.end_offset)
     return Plan(
         folder=log.dir,
@@ -133,6 +133,7 @@ def _plan(log: Log, groups: list[list[Segment]], found: Dirtiness, now_ms: int) 
         index_interval_bytes=log.settings.index_interval_bytes,
         producers={producer_id: (known.last_offset, known.epoch) for producer_id, known in log.producers.items()},
         aborted=tuple(aborted),
+        keys_max=keys_max,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -10,6 +11,7 @@ from penstock.core.base.ports import (
     Append,
     Entry,
     File,
+    FileFailure,
     ListDir,
     MakeDir,
     Pause,
@@ -57,8 +59,7 @@ class LogDirectory:
 
     def load(self, settings_for: Callable[[str], LogSettings], now_ms: int) -> Steps[dict[tuple[str, int], Log]]:
         """Open every log in the folder, recovering those that need it."""
-        yield MakeDir(self.root)
-        entries: list[Entry] = yield ListDir(self.root)
+        entries = yield from self._list_root()
         yield from self._take_clean_mark()
         points = yield from self._read(RECOVERY_POINTS_FILE)
         starts = yield from self._read(LOG_STARTS_FILE)
@@ -72,6 +73,18 @@ class LogDirectory:
                 standing = Standing(self.was_clean, points.get(key, 0), starts.get(key, 0), cleaned.get(key))
                 yield from self._open(key, settings_for(key[0]), standing, now_ms)
         return self.logs
+
+    def _list_root(self) -> Steps[list[Entry]]:
+        """What is in the folder, which is made, for good, if it is not there."""
+        try:
+            entries: list[Entry] = yield ListDir(self.root)
+        except FileFailure as failure:
+            if failure.errno != errno.ENOENT:
+                raise
+            yield MakeDir(self.root)
+            yield from sync_folder(self.root.rpartition("/")[0] or "/")
+            return []
+        return entries
 
     def _open(self, key: tuple[str, int], settings: LogSettings, standing: Standing, now_ms: int) -> Steps[None]:
         folder = self._folder(*key)
@@ -137,16 +150,21 @@ class LogDirectory:
         yield RemoveDir(path)
 
     def checkpoint(self, high_watermarks: Mapping[tuple[str, int], int] | None = None) -> Steps[None]:
-        """Store recovery points, start offsets, cleaned offsets and high watermarks, as far as they changed."""
+        """Store recovery points, cleaned offsets and high watermarks, as far as they changed."""
         logs = list(self.logs.items())
         changed = yield from self._write(RECOVERY_POINTS_FILE, {key: log.synced_offset for key, log in logs})
-        starts = {key: log.start_offset for key, log in logs if log.start_offset > log.segments[0].base_offset}
-        changed |= yield from self._write(LOG_STARTS_FILE, starts)
         cleaned = {key: log.cleaned_offset for key, log in logs if log.cleaned_offset is not None}
         changed |= yield from self._write(CLEANER_FILE, cleaned)
         if high_watermarks is not None:
             changed |= yield from self._write(HIGH_WATERMARKS_FILE, dict(high_watermarks))
         if changed:
+            yield from sync_folder(self.root)
+
+    def checkpoint_starts(self) -> Steps[None]:
+        """Store the start offsets that lie within a segment, if they changed."""
+        logs = list(self.logs.items())
+        starts = {key: log.start_offset for key, log in logs if log.start_offset > log.segments[0].base_offset}
+        if (yield from self._write(LOG_STARTS_FILE, starts)):
             yield from sync_folder(self.root)
 
     def _write(self, name: str, offsets: Offsets) -> Steps[bool]:
@@ -163,6 +181,7 @@ class LogDirectory:
         for log in list(self.logs.values()):
             yield from log.close()
         yield from self.checkpoint(high_watermarks)
+        yield from self.checkpoint_starts()
         if any(log.failure is not None for log in self.logs.values()):
             return
         mark = File(f"{self.root}/{CLEAN_MARK_FILE}")

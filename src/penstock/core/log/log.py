@@ -16,6 +16,7 @@ from typing import Final
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import LATER, Buffer, File, FileFailure, Later, Slice, Steps
 from penstock.core.log import cleaner, flushing, reader, retention, snapshots, truncation
+from penstock.core.log.compaction import KEYS_MAX
 from penstock.core.log.epochs import LeaderEpochs
 from penstock.core.log.index_file import PENDING_BYTES_MAX
 from penstock.core.log.producers import Producers, SuspendedProducers
@@ -382,9 +383,9 @@ class Log:
         """How much compaction would find to do below `upto_offset` (the last stable offset), and whether it should."""
         return cleaner.dirtiness(self, now_ms, upto_offset)
 
-    def clean(self, now_ms: int, upto_offset: int) -> Steps[cleaner.Cleaned | None]:
-        """Compact sealed segments below `upto_offset`."""
-        return cleaner.clean(self, now_ms, upto_offset)
+    def clean(self, now_ms: int, upto_offset: int, keys_max: int = KEYS_MAX) -> Steps[cleaner.Cleaned | None]:
+        """Compact sealed segments below `upto_offset`, as far as a map of `keys_max` keys reaches."""
+        return cleaner.clean(self, now_ms, upto_offset, keys_max)
 
 
 def _ignore(_: object) -> None:

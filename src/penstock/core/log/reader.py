@@ -70,9 +70,10 @@ def _slice(
 
 def _limit(log: Log, segment: Segment, wanted: int, upto_offset: int) -> Steps[int]:
     """The position behind which a reader up to `upto_offset` must not see; exact only where it matters."""
-    segment_end = segment.end_offset if segment.sealed else log.end_offset
-    if upto_offset >= segment_end:
-        return segment.size_bytes
+    if upto_offset >= (segment.end_offset if segment.sealed else log.written_offset):
+        # Appends in flight are behind everything that may be seen.
+        first = log.writes[0] if log.writes else None
+        return first.position if first is not None and first.segment is segment else segment.size_bytes
     if (yield from segment.offsets.lookup(upto_offset)) >= wanted:
         return wanted
     located = yield from locate(log, segment, upto_offset)

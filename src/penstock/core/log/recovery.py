@@ -18,6 +18,7 @@ from penstock.core.log.log import Log
 from penstock.core.log.names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX
 from penstock.core.log.producers import Producers
 from penstock.core.log.reindex import IndexBuilder, reindex
+from penstock.core.log.retention import anchor
 from penstock.core.log.scan import read_chunk
 from penstock.core.log.segment import RELATIVE_OFFSET_MAX, UNKNOWN, Segment
 from penstock.core.log.settings import LogContext, LogSettings
@@ -176,6 +177,8 @@ def _finish(log: Log, standing: Standing, now_ms: int) -> Steps[None]:
     if not log.segments:
         log.segments = [Segment(log.dir, log.end_offset, log.context.index_cache, now_ms)]
     log.active = log.segments[-1]
+    if log.end_offset and not log.size_bytes():
+        yield from anchor(log)
     log.written_offset = log.end_offset
     log.synced_offset = log.end_offset if standing.clean else min(standing.recovery_point, log.end_offset)
     log.epochs.truncate_end(log.end_offset)

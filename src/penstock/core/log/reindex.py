@@ -13,8 +13,18 @@ from penstock.core.records.batch import NO_TIMESTAMP, BatchHeader, iterate_heade
 class IndexBuilder:
     """Collects the entries of both indexes from a segment's batches in order."""
 
-    __slots__ = ("_base_offset", "_interval_bytes", "_unindexed_bytes", "first_timestamp", "max_timestamp",
-                 "max_timestamp_offset", "offsets", "size_bytes", "times")  # fmt: skip
+    __slots__ = (
+        "_base_offset",
+        "_interval_bytes",
+        "_last_timestamp",
+        "_unindexed_bytes",
+        "first_timestamp",
+        "max_timestamp",
+        "max_timestamp_offset",
+        "offsets",
+        "size_bytes",
+        "times",
+    )
 
     def __init__(self, base_offset: int, interval_bytes: int) -> None:
         self._base_offset = base_offset
@@ -24,6 +34,8 @@ class IndexBuilder:
         self.first_timestamp = NO_TIMESTAMP
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = base_offset
+        # Of the time index's last entry.
+        self._last_timestamp = NO_TIMESTAMP
         self.offsets = bytearray()
         self.times = bytearray()
 
@@ -43,8 +55,8 @@ class IndexBuilder:
 
     def add_time(self) -> None:
         """The largest timestamp so far, if it is news; a sealed segment's time index ends with it."""
-        last = TIME_ENTRY.unpack_from(self.times, len(self.times) - TIME_ENTRY.size)[0] if self.times else NO_TIMESTAMP
-        if self.max_timestamp > last:
+        if self.max_timestamp > self._last_timestamp:
+            self._last_timestamp = self.max_timestamp
             self.times += TIME_ENTRY.pack(self.max_timestamp, self.max_timestamp_offset - self._base_offset)
 
     def finish(self, segment: Segment) -> Steps[None]:
@@ -55,10 +67,9 @@ class IndexBuilder:
         yield from segment.times.replace(bytes(self.times))
         segment.unindexed_bytes = self._unindexed_bytes
         segment.first_timestamp = self.first_timestamp
-        segment.max_timestamp = segment.times.last_timestamp = self.max_timestamp
+        segment.max_timestamp = self.max_timestamp
         segment.max_timestamp_offset = self.max_timestamp_offset
-        if not segment.sealed and self.times:
-            segment.times.last_timestamp = TIME_ENTRY.unpack_from(self.times, len(self.times) - TIME_ENTRY.size)[0]
+        segment.times.last_timestamp = self._last_timestamp
 
 
 def reindex(segment: Segment, interval_bytes: int) -> Steps[None]:

@@ -6,7 +6,7 @@ import errno
 from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.base.ports import File, FileFailure, Pause, Rename, Steps, Unlink
+from penstock.core.base.ports import Append, File, FileFailure, Pause, Rename, Steps, Unlink
 from penstock.core.log import snapshots
 from penstock.core.log.durable import SyncFailed, sync_folder
 from penstock.core.log.names import DELETED
@@ -39,6 +39,7 @@ def retain(log: Log, now_ms: int, upto_offset: int) -> Steps[int]:
         count = yield from _count_expired(log, now_ms, upto_offset)
         if count == len(log.segments) and not (log.writes or log.blocked):
             log.roll(now_ms)
+            yield from anchor(log)
         expired = log.segments[: min(count, len(log.segments) - 1)]
         if expired:
             yield from _remove(log, expired, now_ms)
@@ -70,6 +71,12 @@ def _count_expired(log: Log, now_ms: int, upto_offset: int) -> Steps[int]:
         while count < limit and now_ms - (yield from _newest_ms(segments[count])) > settings.retention_ms:
             count += 1
     return count
+
+
+def anchor(log: Log) -> Steps[None]:
+    """Make the empty active segment's file, for good: its name is all that will say where an empty log goes on."""
+    yield Append(log.active.log, b"")
+    yield from sync_folder(log.dir)
 
 
 def _newest_ms(segment: Segment) -> Steps[int]:

@@ -28,6 +28,9 @@ def walk_to(file: File, position: int, end: int, offset: int) -> Steps[Located |
         if position + HEADER_BYTES > start + len(data):
             data = yield Read(file, position, min(WALK_BYTES, end - position))
             start = position
+            if len(data) < HEADER_BYTES:
+                # What comes here is still in flight.
+                return None
         header = read_header(data, position - start)
         check_frame(header, position)
         if header.last_offset >= offset:

@@ -25,6 +25,9 @@ from penstock.core.wire.stored.cluster_metadata import ConfigRecord
 SET, DELETE, APPEND, SUBTRACT = range(4)
 """Operations of IncrementalAlterConfigs."""
 
+FIXED_BY_SOCKETS = frozenset({"listeners", "listener.security.protocol.map"})
+"""Kafka changes these in a running broker; our sockets are opened once."""
+
 Operation = tuple[int, str, str | None]
 """(operation, key, value)"""
 
@@ -114,13 +117,22 @@ def _check_values(settings: BrokerSettings, resource_type: int, name: str, after
         elif resource_type == GROUP_RESOURCE:
             validate_group_overrides(after, settings)
         else:
-            validate_dynamic(after, per_broker=name != "")
-            for key, value in sorted(after.items()):
-                if key in BROKER_KEYS:
-                    parse_value(BROKER_KEYS[key], value)
+            _check_broker(settings, name, after)
     except SettingError as error:
         code = ErrorCode.INVALID_REQUEST if resource_type == BROKER_RESOURCE else ErrorCode.INVALID_CONFIG
         raise ApiError(code, str(error)) from None
+
+
+def _check_broker(settings: BrokerSettings, name: str, after: dict[str, str]) -> None:
+    """Each value for itself, and then all settings together: a node must be able to start with what is stored."""
+    validate_dynamic(after, per_broker=name != "")
+    if fixed := sorted(FIXED_BY_SOCKETS & after.keys()):
+        raise SettingError(f"{', '.join(fixed)} cannot be changed while a node runs: change its file and restart it")
+    for key, value in sorted(after.items()):
+        if key in BROKER_KEYS:
+            parse_value(BROKER_KEYS[key], value)
+    own, for_all = settings.layers.dynamic_broker, settings.layers.dynamic_default
+    settings.with_dynamic(after, for_all) if name else settings.with_dynamic(own, after)
 
 
 def _difference(

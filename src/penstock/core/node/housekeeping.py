@@ -17,6 +17,8 @@ DISK_CHECK_INTERVAL_MS = 1_000
 SWEEP_SLICE = 1_000
 """Connections looked at before others get their turn: less than a millisecond of work."""
 FLUSH_CHECK_INTERVAL_MS = 100
+OFFSET_MAP_ENTRY_BYTES = 128
+"""What one key costs in compaction's map, as far as `log.cleaner.dedupe.buffer.size` is concerned."""
 
 
 class Housekeeping:
@@ -26,16 +28,20 @@ class Housekeeping:
         self._node = node
 
     def begin(self) -> None:
-        settings = self._node.settings
-        self._every(lambda: settings["log.retention.check.interval.ms"], self._retain)
-        self._every(lambda: settings["log.cleaner.backoff.ms"], self._clean)
-        self._every(lambda: settings["log.flush.offset.checkpoint.interval.ms"], self._checkpoint)
+        self._every(self._setting("log.retention.check.interval.ms"), self._retain)
+        self._every(self._setting("log.cleaner.backoff.ms"), self._clean)
+        self._every(self._setting("log.flush.offset.checkpoint.interval.ms"), self._checkpoint)
+        self._every(self._setting("log.flush.start.offset.checkpoint.interval.ms"), self._checkpoint_starts)
         self._every(lambda: FLUSH_CHECK_INTERVAL_MS, self._flush)
         self._every(lambda: PURGE_INTERVAL_MS, self._purge)
-        self._every(lambda: settings["producer.id.expiration.check.interval.ms"], self._expire_producers)
-        self._every(lambda: settings["offsets.retention.check.interval.ms"], self._expire_offsets)
+        self._every(self._setting("producer.id.expiration.check.interval.ms"), self._expire_producers)
+        self._every(self._setting("offsets.retention.check.interval.ms"), self._expire_offsets)
         self._every(lambda: IDLE_SWEEP_INTERVAL_MS, self._close_idle)
         self._every(lambda: DISK_CHECK_INTERVAL_MS, self._watch_disk)
+
+    def _setting(self, name: str) -> Callable[[], int]:
+        """A setting as it is when asked for: the node's settings are others after each change."""
+        return lambda: int(self._node.settings[name])
 
     def _every(self, interval_ms: Callable[[], int], work: Callable[[], Steps[None]]) -> None:
         node = self._node
@@ -77,9 +83,10 @@ class Housekeeping:
                 dirtiness = yield from partition.log.dirtiness(self._node.now_ms, upto)
                 if dirtiness.is_due:
                     ranked.append((dirtiness.ratio, partition))
+        keys_max = self._node.settings["log.cleaner.dedupe.buffer.size"] // OFFSET_MAP_ENTRY_BYTES
         for _, partition in sorted(ranked, key=lambda each: -each[0]):
             if not partition.removed:
-                yield from partition.log.clean(self._node.now_ms, partition.last_stable_offset)
+                yield from partition.log.clean(self._node.now_ms, partition.last_stable_offset, keys_max)
 
     def _flush(self) -> Steps[None]:
         for partition in self._partitions():
@@ -89,6 +96,9 @@ class Housekeeping:
 
     def _checkpoint(self) -> Steps[None]:
         yield from self._node.replicas.checkpoint()
+
+    def _checkpoint_starts(self) -> Steps[None]:
+        yield from self._node.replicas.checkpoint_starts()
 
     def _expire_producers(self) -> Steps[None]:
         expiration_ms = self._node.settings["producer.id.expiration.ms"]
@@ -115,7 +125,7 @@ class Housekeeping:
             )
 
     def _close_idle(self) -> Steps[None]:
-        """Quiet connections give their buffers back; those quiet for `connections.max.idle.ms` are closed, as in Kafka."""
+        """Quiet connections give their buffers back; after `connections.max.idle.ms` they are closed, as in Kafka."""
         now_ms, idle_ms_max = self._node.now_ms, self._node.limits.idle_ms_max
         for number, connection in enumerate(list(self._node.connections)):
             quiet_ms = now_ms - connection.last_active_ms

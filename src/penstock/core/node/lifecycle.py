@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ErrorCode, PenstockError
@@ -45,16 +46,12 @@ INDEX_CACHE_BYTES_MAX = 32 << 20
 def start(node: Node) -> Steps[None]:
     """Open the folder, fold the metadata, adopt the logs, register. The node serves when this returns."""
     node.meta = yield from _identify(node)
-    context = LogContext(
-        node.files,
-        node.tasks,
-        IndexCache(INDEX_CACHE_BYTES_MAX),
-        node.settings["producer.id.expiration.ms"],
-    )
-    directory = LogDirectory(node.settings.log_dir, context)
+    context = LogContext(node.files, node.tasks, IndexCache(INDEX_CACHE_BYTES_MAX))
     node.quorum = yield from _open_quorum(node, context)
     node.image = yield from node.quorum.load()
     node.reconfigure()
+    expiration_ms = node.settings["producer.id.expiration.ms"]
+    directory = LogDirectory(node.settings.log_dir, replace_fields(context, producer_id_expiration_ms=expiration_ms))
     node.replicas = Replicas(node.settings, directory, node.node_id)
     node.replicas.on_added = node.coordinators.added
     node.replicas.on_removed = node.coordinators.removed

@@ -133,8 +133,17 @@ class Node:
 
     def dispatch(self, connection: Connection, frame: memoryview) -> None:
         """Run one request. The hot path of everything: no task, no copy, one slot."""
-        key, version, correlation_id, client_id, position = parse_request_header(frame)
+        header = parse_request_header(frame)
+        key, version, correlation_id, client_id, position = header
         api = self.apis.get(key)
+        if api is not None and api.straight and not connection.slots and version in api.versions:
+            served = api.straight(self, connection, api, frame, header)
+        else:
+            served = False
+        if served:
+            assert api is not None
+            self._served[api] = self._served.get(api, 0) + 1
+            return
         if api is None or version not in api.versions:
             api, version, request = self._unsupported(key, version)
         else:

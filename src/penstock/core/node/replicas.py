@@ -20,6 +20,9 @@ class Replicas:
         self._directory = directory
         self._node_id = node_id
         self._topics: dict[str, dict[int, Partition]] = {}
+        # The same partitions by what stands in a request: the name's bytes, or the topic's id.
+        self.by_name: dict[bytes, dict[int, Partition]] = {}
+        self.by_id: dict[bytes, dict[int, Partition]] = {}
         self.on_added: Callable[[Partition], None] = lambda partition: None
         self.on_removed: Callable[[Partition], None] = lambda partition: None
 
@@ -69,6 +72,9 @@ class Replicas:
     def checkpoint(self) -> Steps[None]:
         yield from self._directory.checkpoint(self._high_watermarks())
 
+    def checkpoint_starts(self) -> Steps[None]:
+        yield from self._directory.checkpoint_starts()
+
     def close(self, broker_epoch: int) -> Steps[None]:
         yield from self._directory.close(self._high_watermarks(), broker_epoch)
 
@@ -76,7 +82,9 @@ class Replicas:
         return {(partition.topic, partition.index): partition.high_watermark for partition in self}
 
     def _add(self, partition: Partition) -> None:
-        self._topics.setdefault(partition.topic, {})[partition.index] = partition
+        partitions = self._topics.setdefault(partition.topic, {})
+        partitions[partition.index] = partition
+        self.by_name[partition.topic.encode()] = self.by_id[partition.topic_id] = partitions
         self.on_added(partition)
 
     def _remove_topic(self, topic: TopicImage) -> Steps[None]:
@@ -85,6 +93,8 @@ class Replicas:
         if any(partition.topic_id != topic.id for partition in partitions.values()):
             return
         self._topics.pop(topic.name, None)
+        self.by_name.pop(topic.name.encode(), None)
+        self.by_id.pop(topic.id, None)
         for partition in partitions.values():
             partition.remove()
             self.on_removed(partition)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from penstock.core.base.ports import Buffer, Slice
 from penstock.core.rsm.result import Reply
 from penstock.core.wire import Message
-from penstock.core.wire.frames import response_frame
+from penstock.core.wire.frames import RequestHeader, response_frame
 from penstock.core.wire.schema import Request, Response
 
 if TYPE_CHECKING:
@@ -31,20 +31,25 @@ NO_REPLY: Final = NoReply()
 
 Answer = Message | Pending | NoReply | Generator[Any, Any, Message]
 Handler = Callable[["Node", Any, "Slot"], Answer]
+Straight = Callable[["Node", "Connection", "Api", memoryview, RequestHeader], bool]
+"""A short way for an API's usual request: True when it has served it, False when it has touched nothing."""
 
 
 class Api:
     """One API as the node serves it: its versions and its handler."""
 
-    __slots__ = ("handle", "key", "name", "request", "versions")
+    __slots__ = ("handle", "key", "name", "request", "straight", "versions")
 
-    def __init__(self, request: type[Request], versions: range, handle: Handler) -> None:
+    def __init__(
+        self, request: type[Request], versions: range, handle: Handler, straight: Straight | None = None
+    ) -> None:
         assert set(versions) <= set(request.VERSIONS), f"{request.__name__} is not declared in all of {versions}"
         self.key = request.KEY
         self.name = request.__name__.removesuffix("Request")
         self.request = request
         self.versions = versions
         self.handle = handle
+        self.straight = straight
 
 
 class Answerable(Reply):

@@ -61,6 +61,7 @@ class Partition:
         "rules",
         "settings",
         "sync_each",
+        "templates",
         "topic",
         "topic_id",
         "watchers",
@@ -74,6 +75,8 @@ class Partition:
         self.leader_epoch = epoch
         self.internal = topic in INTERNAL_TOPICS
         self.removed = False
+        # Replies to producers, ready but for their offsets, by version.
+        self.templates: dict[int, tuple[bytes, bytes, int]] = {}
         self.watchers: dict[Watcher, None] = {}
         self._waiting: deque[tuple[int, AckWaiter]] = deque()
         self._unannounced_bytes = 0

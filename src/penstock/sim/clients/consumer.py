@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import Buffer
@@ -59,6 +60,13 @@ SESSION_ERRORS = frozenset(
 )
 
 
+class Want(NamedTuple):
+    """What a session remembers of a partition until it is told otherwise."""
+
+    offset: int
+    bytes_max: int
+
+
 @dataclass(slots=True)
 class Session:
     """The client's half of a fetch session."""
@@ -66,7 +74,7 @@ class Session:
     version: int
     id: int = NO_SESSION
     epoch: int = 0
-    told: dict[Partition, int] | None = None  # The positions that the node knows of; None before the first answer.
+    told: dict[Partition, Want] | None = None  # What the node knows that we want; None before the first answer.
 
 
 class Fetcher:
@@ -83,7 +91,9 @@ class Fetcher:
     def fetch(self, positions: Mapping[Partition, int], isolation: int = 0) -> Script[tuple[FetchPart, ...]]:
         """Fetch once from these positions."""
         small = self._client.chance.happens(0.1)
-        request = self._request(positions, SMALL_BYTES if small else LARGE_BYTES, isolation)
+        bytes_max = SMALL_BYTES if small else LARGE_BYTES
+        wants = {partition: Want(offset, bytes_max) for partition, offset in positions.items()}
+        request = self._request(wants, bytes_max, isolation)
         witness = self._client.world.witness
         self._asked += 1
         number = self._asked
@@ -98,7 +108,7 @@ class Fetcher:
             assert reply.error_code in SESSION_ERRORS, f"{self._client.name} got {ErrorCode(reply.error_code)!r}"
             self._restart()
             return ()
-        self._advance(reply, positions)
+        self._advance(reply, wants)
         parts = tuple(self._parts(reply))
         witness.see(FetchAnswered(self._client.name, number, parts))
         return parts
@@ -122,7 +132,7 @@ class Fetcher:
     def _restart(self) -> None:
         self._session = self._new_session(self._session.id if self._uses_session else NO_SESSION)
 
-    def _advance(self, reply: FetchResponse, positions: Mapping[Partition, int]) -> None:
+    def _advance(self, reply: FetchResponse, wants: dict[Partition, Want]) -> None:
         if not self._uses_session:
             return
         if reply.session_id == NO_SESSION:
@@ -130,15 +140,12 @@ class Fetcher:
             return
         self._session.id = reply.session_id
         self._session.epoch += 1
-        self._session.told = dict(positions)
+        self._session.told = wants
 
-    def _request(self, positions: Mapping[Partition, int], max_bytes: int, isolation: int) -> FetchRequest:
-        session, told = self._session, self._session.told
-        if told is None:
-            changed, forgotten = dict(positions), []
-        else:
-            changed = {partition: at for partition, at in positions.items() if told.get(partition) != at}
-            forgotten = [partition for partition in told if partition not in positions]
+    def _request(self, wants: dict[Partition, Want], max_bytes: int, isolation: int) -> FetchRequest:
+        session, told = self._session, self._session.told or {}
+        changed = {partition: want for partition, want in wants.items() if told.get(partition) != want}
+        forgotten = [partition for partition in told if partition not in wants]
         return FetchRequest(
             max_wait_ms=MAX_WAIT_MS,
             min_bytes=1,
@@ -146,14 +153,14 @@ class Fetcher:
             isolation_level=isolation,
             session_id=session.id,
             session_epoch=session.epoch,
-            topics=[self._topic(topic, changed, max_bytes) for topic in _topics(changed)],
+            topics=[self._topic(topic, changed) for topic in _topics(changed)],
             forgotten_topics_data=[self._forgotten(topic, forgotten) for topic in _topics(forgotten)],
         )
 
-    def _topic(self, topic: str, positions: Mapping[Partition, int], max_bytes: int) -> FetchTopic:
+    def _topic(self, topic: str, wants: dict[Partition, Want]) -> FetchTopic:
         partitions = [
-            FetchPartition(partition=partition.number, fetch_offset=offset, partition_max_bytes=max_bytes)
-            for partition, offset in positions.items()
+            FetchPartition(partition=partition.number, fetch_offset=want.offset, partition_max_bytes=want.bytes_max)
+            for partition, want in wants.items()
             if partition.topic == topic
         ]
         return FetchTopic(topic=topic, topic_id=self._topic_ids[topic], partitions=partitions)

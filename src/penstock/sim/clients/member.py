@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from penstock.core.base.errors import ErrorCode
+from penstock.core.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from penstock.core.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from penstock.core.wire.api.join_group import (
     JoinGroupRequest,
@@ -82,6 +83,7 @@ class Member:
         done = False
         while not done:
             try:
+                yield from self._find_coordinator()
                 partitions = yield from self._join()
                 done = yield from self._work(partitions)
             except (Rejoin, Disconnected):
@@ -90,6 +92,13 @@ class Member:
         self._client.disconnect()
 
     # ---- membership
+
+    def _find_coordinator(self) -> Script[None]:
+        """Ask who coordinates the group, as every client does first; the first to ask has its topic made."""
+        group = self._plan.group
+        request = FindCoordinatorRequest(key_type=0, coordinator_keys=[group])
+        reply = yield from self._client.call(request, FindCoordinatorResponse)
+        self._check(reply.coordinators[0].error_code)
 
     def _join(self) -> Script[tuple[Partition, ...]]:
         """Take part in a rebalance; gives what this member owns."""
@@ -140,7 +149,7 @@ class Member:
 
     def _leave(self) -> Script[None]:
         identity = MemberIdentity(member_id=self._member_id)
-        request = LeaveGroupRequest(group_id=self._plan.group, member_id=self._member_id, members=[identity])
+        request = LeaveGroupRequest(group_id=self._plan.group, members=[identity])
         try:
             yield from self._client.call(request, LeaveGroupResponse)
         except Disconnected:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.sim.events import Assigned, Event, Partition
+from penstock.sim.events import Assigned, Down, Event, Partition
 from penstock.sim.invariants.base import Invariant
 from penstock.sim.model import Model
 
@@ -15,10 +15,13 @@ class OneOwner(Invariant):
         self._owners: dict[tuple[str, int, Partition], str] = {}
 
     def see(self, event: Event) -> None:
-        if isinstance(event, Assigned):
-            for partition in event.partitions:
-                owner = self._owners.setdefault((event.group, event.generation, partition), event.member)
-                self.demand(
-                    owner == event.member,
-                    f"{partition} belongs to {owner} and {event.member} in {event.group}/{event.generation}",
-                )
+        match event:
+            case Down(lost_power=True):
+                # The group's generations may be lost with the rest, and their numbers given out again.
+                self._owners.clear()
+            case Assigned(group, generation, member, partitions):
+                for partition in partitions:
+                    owner = self._owners.setdefault((group, generation, partition), member)
+                    self.demand(
+                        owner == member, f"{partition} belongs to {owner} and {member} in {group}/{generation}"
+                    )

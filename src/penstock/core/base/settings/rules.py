@@ -12,12 +12,13 @@ from penstock.core.base.settings.listeners import PLAINTEXT, Endpoint, Listeners
 Values = Mapping[str, Any]
 Broken = Iterator[tuple[str, str]]
 
+_CODECS: Final = range(5)
 _MIB: Final = 1 << 20
 _IP_LIMIT: Final = r"\[?([0-9a-zA-Z\-%._:]+)\]?:([0-9]+)"
 
 
 def broken_rules(values: Values, given: Collection[str]) -> Broken:
-    for rule in (_identity, _one_node, _directories, _times, _compaction, _connection_limits):
+    for rule in (_identity, _one_node, _directories, _times, _compaction, _offsets, _connection_limits):
         yield from rule(values)
     yield from _listeners(values, given)
 
@@ -71,6 +72,12 @@ def _compaction(values: Values) -> Broken:
             "log.cleaner.min.compaction.lag.ms",
             f"log.cleaner.min.compaction.lag.ms ({low}) > log.cleaner.max.compaction.lag.ms ({high})",
         )
+
+
+def _offsets(values: Values) -> Broken:
+    name = "offsets.topic.compression.codec"
+    if values[name] not in _CODECS:
+        yield name, f"Unknown compression type id: {values[name]}"
 
 
 def _connection_limits(values: Values) -> Broken:

@@ -6,6 +6,8 @@ not exist is an error and no longer a dead group. ListGroups 4 filters by state,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from penstock.core.base.errors import ErrorCode
 from penstock.core.groups.classic.group import ClassicGroup
 from penstock.core.groups.classic.member import Member
@@ -29,20 +31,24 @@ def describe(group_id: str, group: ClassicGroup | None, version: int) -> Describ
     )
 
 
-def listed(group: ClassicGroup) -> ListedGroup:
+def listed(groups: Iterable[ClassicGroup], request: ListGroupsRequest) -> list[ListedGroup]:
+    """The groups that the request's filters let through; an empty filter lets everything through."""
+    states = {state.strip().lower() for state in request.states_filter}
+    kinds = {kind.lower() for kind in request.types_filter}
+    return [
+        _listed(group)
+        for group in groups
+        if (not states or group.state.value.lower() in states) and (not kinds or group.kind in kinds)
+    ]
+
+
+def _listed(group: ClassicGroup) -> ListedGroup:
     return ListedGroup(
         group_id=group.group_id,
         protocol_type=group.protocol_type or "",
         group_state=group.state.value,
         group_type=group.kind,
     )
-
-
-def passes(group: ClassicGroup, request: ListGroupsRequest) -> bool:
-    """Whether the filters let a group through; an empty filter lets everything through."""
-    states = {state.strip().lower() for state in request.states_filter}
-    kinds = {kind.lower() for kind in request.types_filter}
-    return (not states or group.state.value.lower() in states) and (not kinds or group.kind in kinds)
 
 
 def _described_missing(group_id: str, version: int) -> DescribedGroup:

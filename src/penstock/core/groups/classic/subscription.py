@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from penstock.core.wire.errors import DecodeError
+from penstock.core.wire import DecodeError
 from penstock.core.wire.stored.consumer_protocol import ConsumerProtocolSubscription
 
 _VERSION = struct.Struct(">h")

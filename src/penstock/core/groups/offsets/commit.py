@@ -45,9 +45,7 @@ def _commit_topic(
     partition_count = topics.partition_count(name) or 0
     answers = []
     for partition in topic.partitions:
-        code = missing
-        if code is ErrorCode.NONE:
-            code = _refusal(turn, partition, partition_count) or refusal
+        code = missing or _refusal(turn, partition, partition_count, refusal)
         if code is ErrorCode.NONE:
             committed = _committed(turn.now_ms, request, partition, topic_id)
             turn.result.records.append(offset_record(request.group_id, name, partition.partition_index, committed))
@@ -66,9 +64,14 @@ def _resolved(topics: TopicLookup, topic: OffsetCommitRequestTopic, version: int
     return topic.name, topic_id, ErrorCode.NONE
 
 
-def _refusal(turn: Turn, partition: OffsetCommitRequestPartition, partition_count: int) -> ErrorCode:
+def _refusal(
+    turn: Turn, partition: OffsetCommitRequestPartition, partition_count: int, by_group: ErrorCode
+) -> ErrorCode:
+    """Why a partition's offset is not taken, in the order in which Kafka looks at it."""
     if not 0 <= partition.partition_index < partition_count:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if by_group is not ErrorCode.NONE:
+        return by_group
     if len(partition.committed_metadata or "") > turn.settings.offset_metadata_chars_max:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     return ErrorCode.NONE

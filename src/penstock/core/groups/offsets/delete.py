@@ -36,6 +36,8 @@ def delete_of_topic(turn: Turn, store: OffsetStore, topic: str, topic_id: bytes)
         for partition, committed in commits.items():
             if committed.topic_id in (NO_TOPIC_ID, topic_id):
                 turn.result.records.append(offset_tombstone(group_id, topic, partition))
+        if turn.has_swept_enough():
+            break
 
 
 def delete_expired(turn: Turn, store: OffsetStore, group: Group) -> bool:

@@ -12,12 +12,10 @@ BROKER: Final = (
         broker.rack
         controller.listener.names
         controller.quorum.voters
-        controller.quorum.bootstrap.servers
         metadata.log.dir
         listeners
         advertised.listeners
         listener.security.protocol.map
-        inter.broker.listener.name
         max.connections
         max.connections.per.ip
         max.connections.per.ip.overrides
@@ -33,7 +31,6 @@ BROKER: Final = (
         delete.topic.enable
         num.partitions
         default.replication.factor
-        min.insync.replicas
         log.dir
         log.dirs
         log.segment.bytes
@@ -77,13 +74,11 @@ BROKER: Final = (
         offsets.retention.minutes
         offsets.topic.compression.codec
         offsets.topic.num.partitions
-        offsets.topic.replication.factor
         offsets.topic.segment.bytes
         group.initial.rebalance.delay.ms
         group.max.session.timeout.ms
         group.min.session.timeout.ms
         group.max.size
-        penstock.host
         penstock.open.files.max
         penstock.connection.slots.max
         penstock.connection.bytes.max
@@ -116,7 +111,6 @@ TOPIC: Final = (
         message.timestamp.type
         min.cleanable.dirty.ratio
         min.compaction.lag.ms
-        min.insync.replicas
         retention.bytes
         retention.ms
         segment.bytes

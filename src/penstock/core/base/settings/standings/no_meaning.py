@@ -37,6 +37,8 @@ BROKER: Final = (
         "a node that stands alone has no other nodes to talk to",
         """
         request.timeout.ms
+        inter.broker.listener.name
+        controller.quorum.bootstrap.servers
         socket.connection.setup.timeout.ms
         socket.connection.setup.timeout.max.ms
         controller.socket.timeout.ms
@@ -59,6 +61,9 @@ BROKER: Final = (
     (
         "with one copy of each partition there is nothing to replicate or elect",
         """
+        min.insync.replicas
+        offsets.topic.replication.factor
+        penstock.host
         unclean.leader.election.enable
         unclean.leader.election.interval.ms
         auto.leader.rebalance.enable
@@ -297,6 +302,7 @@ TOPIC: Final = (
         """
         follower.replication.throttled.replicas
         leader.replication.throttled.replicas
+        min.insync.replicas
         unclean.leader.election.enable
         """,
     ),

@@ -32,9 +32,9 @@ connection.failed.authentication.delay.ms | int | 100 | >= 0 | low
 socket.listen.backlog.size | int | 50 | >= 1 | medium
     How many connections may wait to be accepted.
 socket.receive.buffer.bytes | int | 102400 | | high
-    The receive buffer of a socket; -1 leaves it to the system.
+    The receive buffer of a socket; -1, or not to give it at all, leaves it to the system.
 socket.send.buffer.bytes | int | 102400 | | high
-    The send buffer of a socket; -1 leaves it to the system.
+    The send buffer of a socket; -1, or not to give it at all, leaves it to the system.
 socket.request.max.bytes | int | 104857600 | >= 1 | high
     The largest request that is read; a larger one closes the connection.
 socket.connection.setup.timeout.ms | long | 10000 | | medium

@@ -1,0 +1,58 @@
+"""A produce request that waits for its appends to be committed, or for its time to be up."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.node.node import Node
+from penstock.core.node.slots import PENDING, Answer, Slot
+from penstock.core.partition.partition import Partition
+from penstock.core.wire.api.produce import PartitionProduceResponse, ProduceResponse
+
+NO_OFFSET = -1
+
+
+class PendingProduce:
+    """A request whose appends are not committed everywhere yet."""
+
+    __slots__ = ("_deadline", "_response", "_slot", "_waiting")
+
+    def __init__(self, slot: Slot, response: ProduceResponse) -> None:
+        self._slot = slot
+        self._response = response
+        self._waiting: dict[Partition, list[PartitionProduceResponse]] = {}
+
+    def add(self, partition: Partition, next_offset: int, result: PartitionProduceResponse) -> None:
+        if partition.wait(next_offset, self):
+            self._waiting.setdefault(partition, []).append(result)
+
+    def start(self, node: Node, timeout_ms: int) -> Answer:
+        """The finished response if nothing is left to wait for."""
+        if not self._waiting:
+            return self._response
+        self._deadline = node.deadlines.at(node.now_ms + max(timeout_ms, 0), self._timed_out)
+        return PENDING
+
+    def committed(self, partition: Partition, error: ErrorCode) -> None:
+        results = self._waiting.get(partition)
+        if results is None:
+            return
+        # Where a request has two batches for one partition: they are committed oldest first and lost newest first.
+        result = results.pop(0 if error is ErrorCode.NONE else -1)
+        if not results:
+            del self._waiting[partition]
+        if error is not ErrorCode.NONE:
+            result.error_code, result.base_offset = error, NO_OFFSET
+        if not self._waiting:
+            self._deadline.cancel()
+            self._send()
+
+    def _timed_out(self) -> None:
+        for result in chain.from_iterable(self._waiting.values()):
+            result.error_code, result.base_offset = ErrorCode.REQUEST_TIMED_OUT, NO_OFFSET
+        self._waiting.clear()
+        self._send()
+
+    def _send(self) -> None:
+        self._slot.reply(self._response)

@@ -1,0 +1,196 @@
+"""What one connection still has to send, in order, with as little of it in memory as possible.
+
+Bytes of a file go from the page cache to the socket with `sendfile`, past this process, as long as the socket takes
+them. When it does not, one chunk is read and handed to the transport, which knows how to wait for a socket; the rest
+stays in the file until that chunk is gone. Pages that are not in memory are read in a thread first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from penstock.core.base.ports import LATER, Buffer, FileFailure, Slice
+from penstock.core.node.slots import Part
+
+if TYPE_CHECKING:
+    from penstock.shell.server import Server
+
+CHUNK_BYTES = 256 * 1024
+"""What a slow reader holds in memory, whatever the size of its reply."""
+WRITE_BUFFER_BYTES_MAX = 64 * 1024
+"""Above this the transport says that its reader is slow; a chunk is larger, so that it says so of any chunk."""
+TURN_BYTES_MAX = 2 << 20
+"""How much one connection may send before others get their turn."""
+
+HAS_SENDFILE = sys.platform == "linux" and hasattr(os, "sendfile")
+
+
+class Outbox:
+    """The unsent parts of one connection."""
+
+    def __init__(self, server: Server, transport: asyncio.Transport, progressed: Callable[[], None]) -> None:
+        self._server = server
+        self._transport = transport
+        self._progressed = progressed
+        self._queue: deque[Part] = deque()
+        self._queued_bytes = 0
+        self._paused = False
+        self._paused_bytes = 0
+        self._reading_disk = False
+        self._turn_bytes = 0
+        self._is_resting = False
+        socket = transport.get_extra_info("socket")
+        self._socket_fd: int = socket.fileno() if server.direct and socket is not None else -1
+        transport.set_write_buffer_limits(WRITE_BUFFER_BYTES_MAX, 0)
+
+    def __bool__(self) -> bool:
+        return bool(self._queue)
+
+    @property
+    def unsent_bytes(self) -> int:
+        return self._queued_bytes + self._paused_bytes
+
+    def put(self, parts: list[Part]) -> int:
+        """Take parts and send as much as may be sent; gives their size."""
+        if not self._queue and not self._paused and Slice not in map(type, parts):
+            # The common case: small replies, nobody waiting. The transport sends all of a turn in one system call.
+            self._transport.writelines(cast(list[bytes], parts))
+            return sum(map(len, parts))
+        size = 0
+        for part in parts:
+            size += len(part)
+            if type(part) is Slice:
+                self._server.disk.pin(part.file)
+        self._queue += parts
+        self._queued_bytes += size
+        self.pump()
+        return size
+
+    def pump(self) -> None:
+        """Send queued parts while the socket takes them."""
+        queue, transport = self._queue, self._transport
+        while queue and not (self._paused or self._reading_disk or self._is_resting or transport.is_closing()):
+            part = queue[0]
+            if type(part) is Slice:
+                if not self._send_slice(part):
+                    return
+            else:
+                queue.popleft()
+                self._send(cast(bytes, part))
+            if self._turn_bytes >= TURN_BYTES_MAX:
+                self._is_resting = True
+                asyncio.get_running_loop().call_soon(self._go_on)
+
+    def pause(self) -> None:
+        self._paused = True
+        self._paused_bytes = self._transport.get_write_buffer_size()
+        self._server.buffered_bytes += self._paused_bytes
+
+    def resume(self) -> None:
+        self._unpause()
+        self.pump()
+        self._server.feed_starved()
+
+    def release(self) -> None:
+        """The connection is gone: let go of the files."""
+        if self._paused:
+            self._unpause()
+        if self._reading_disk:
+            # The thread still reads from the pinned file; `_cold` comes back here.
+            return
+        for part in self._queue:
+            if type(part) is Slice:
+                self._server.disk.unpin(part.file)
+        self._queue.clear()
+        self._queued_bytes = 0
+
+    def _go_on(self) -> None:
+        self._is_resting = False
+        self._turn_bytes = 0
+        self.pump()
+        self._progressed()
+
+    def _unpause(self) -> None:
+        self._paused = False
+        self._server.buffered_bytes -= self._paused_bytes
+        self._paused_bytes = 0
+
+    def _is_direct(self) -> bool:
+        """Whether the socket may be written to past the transport: only while the transport holds nothing for it."""
+        return self._socket_fd >= 0 and self._transport.get_write_buffer_size() == 0
+
+    def _send(self, data: Buffer) -> None:
+        self._queued_bytes -= len(data)
+        self._turn_bytes += len(data)
+        if self._is_direct():
+            try:
+                data = memoryview(data)[os.write(self._socket_fd, data) :]
+            except BlockingIOError:
+                pass
+            except OSError:
+                self._transport.abort()
+                return
+        if data:
+            self._transport.write(data)
+
+    def _send_slice(self, part: Slice) -> bool:
+        """Send some of a file; False when there is nothing to do before something else happens."""
+        server = self._server
+        if self._is_direct() and server.disk.is_warm(part.file, part.position, min(part.length, TURN_BYTES_MAX)):
+            try:
+                sent = os.sendfile(self._socket_fd, part.file.fd, part.position, min(part.length, TURN_BYTES_MAX))
+            except BlockingIOError:
+                sent = -1
+            except OSError:
+                self._transport.abort()
+                return False
+            if sent >= 0:
+                return self._advance(part, sent)
+        if not server.has_room():
+            server.starved.append(self)
+            return False
+        found = server.disk.read_pinned(part.file, part.position, min(part.length, CHUNK_BYTES), self._cold)
+        if found is LATER:
+            self._reading_disk = True
+            return False
+        return self._write_chunk(part, found)
+
+    def _write_chunk(self, part: Slice, found: object) -> bool:
+        if isinstance(found, FileFailure):
+            self._server.node.log("error", f"reading {part.file.path} for a reply failed: {found}")
+            found = b""
+        data = cast(bytes, found)
+        if data:
+            self._transport.write(data)
+        return self._advance(part, len(data))
+
+    def _advance(self, part: Slice, count: int) -> bool:
+        if count == 0:
+            # The reply's size has been sent already: all that is left is to close.
+            self._transport.abort()
+            return False
+        self._queued_bytes -= count
+        self._turn_bytes += count
+        part.position += count
+        part.length -= count
+        if part.length == 0:
+            self._queue.popleft()
+            self._server.disk.unpin(part.file)
+        return True
+
+    def _cold(self, found: object) -> None:
+        """A read that had to wait for the disk is done."""
+        self._reading_disk = False
+        if self._transport.is_closing():
+            self.release()
+            return
+        part = self._queue[0]
+        assert type(part) is Slice
+        if self._write_chunk(part, found):
+            self.pump()
+        self._progressed()

@@ -1,0 +1,1 @@
+"""Kafka's own command-line tools against a running node, and against its files."""

@@ -1,0 +1,61 @@
+"""Kafka's own reader of log files finds ours in order: records, checksums, indexes."""
+
+import pytest
+from confluent_kafka import Producer
+
+from penstock.testing import Broker
+from tests.conformance.confluent import consumer, producer
+from tests.kafka_peer import Tool, java_tool
+
+pytestmark = [pytest.mark.java, pytest.mark.slow]
+
+RECORDS = 3000
+
+
+def write(client: Producer, topic: str) -> None:
+    for number in range(RECORDS):
+        client.produce(topic, b"%06d" % number + b"x" * 200, key=b"key-%d" % (number % 10))
+        if number % 50 == 0:
+            client.flush(10)
+    assert client.flush(10) == 0
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_segments_and_indexes_are_sound(codec: str) -> None:
+    with Broker({"log.segment.bytes": 262_144, "log.index.interval.bytes": 4096}, beside=True) as broker:
+        broker.create_topic("orders")
+        write(producer(broker, compression_type=codec), "orders")
+        with consumer(broker, "readers") as reader:
+            reader.subscribe(["orders"])
+            while (message := reader.poll(1)) is None:
+                pass
+            reader.commit(message, asynchronous=False)
+        broker.stop()
+        check(broker)
+        assert "Errors" not in offsets_dump(broker)
+
+
+def check(broker: Broker) -> None:
+    folder = broker.folder / "orders-0"
+    segments = sorted(folder.glob("*.log"))
+    files = [file for kind in ("log", "index", "timeindex", "snapshot") for file in sorted(folder.glob(f"*.{kind}"))]
+    dumped = java_tool(
+        Tool.DUMP_LOG, "--files", ",".join(map(str, files)), "--deep-iteration", "--verify-index-only"
+    )
+    assert dumped.returncode == 0, dumped.stderr
+    for complaint in ("Mismatches", "non-consecutive", "not found", "Found timestamp mismatch", "Exception"):
+        assert complaint not in dumped.stdout + dumped.stderr, dumped.stdout
+    dumped = java_tool(Tool.DUMP_LOG, "--files", ",".join(map(str, segments)), "--deep-iteration", "--print-data-log")
+    assert "isvalid: false" not in dumped.stdout
+    payloads = [line.rpartition("payload: ")[2][:6] for line in dumped.stdout.splitlines() if "payload: " in line]
+    assert [int(payload) for payload in payloads] == list(range(RECORDS))
+
+
+def offsets_dump(broker: Broker) -> str:
+    """The group's records, read by Kafka's decoder for them."""
+    files = [file for file in broker.folder.glob("__consumer_offsets-*/*.log") if file.stat().st_size]
+    dumped = java_tool(Tool.DUMP_LOG, "--files", ",".join(map(str, files)), "--offsets-decoder")
+    assert dumped.returncode == 0, dumped.stderr
+    assert '"group":"readers"' in dumped.stdout
+    assert '"topic":"orders"' in dumped.stdout
+    return dumped.stdout
