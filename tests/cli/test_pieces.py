@@ -131,8 +131,8 @@ def test_a_settings_file_keeps_what_a_person_wrote() -> None:
 
 
 def test_a_persons_value_wins_over_the_local_default() -> None:
-    text = merge("offsets.topic.replication.factor=2\n", {}, {})
-    assert parse_properties(text)["offsets.topic.replication.factor"] == "2"
+    text = merge("group.initial.rebalance.delay.ms=2\n", {}, {})
+    assert parse_properties(text)["group.initial.rebalance.delay.ms"] == "2"
 
 
 @pytest.mark.parametrize("value", ["C:\\data", " leading", "tab\there", "line\nbreak", "a=b:c#d!e", "grüße", ""])

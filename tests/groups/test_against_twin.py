@@ -224,7 +224,7 @@ class GroupLife(RuleBasedStateMachine):
         if group is None:
             return
         supporters = [name for member in group.members.values() for name in member.protocol_names()]
-        assert +group.supporters == {name: supporters.count(name) for name in set(supporters)}
+        assert group.supporters == {name: supporters.count(name) for name in set(supporters)}
         assert group.static_ids == {m.instance_id: m.member_id for m in group.members.values() if m.instance_id}
         assert set(group.joining) | set(group.syncing) | group.owing_sync <= set(group.members)
         seats = [*group.joining.values(), *group.syncing.values()]
@@ -237,10 +237,11 @@ class GroupLife(RuleBasedStateMachine):
         group = self._group()
         if group is None:
             return
-        timers = self.world.timers.deadlines
+        timers: Any = self.world.timers.deadlines
         for member_id in group.members:
             waits_for_us = member_id in group.joining or member_id in group.syncing
             assert waits_for_us or ("session", "g", member_id) in timers
+        assert {key[2] for key in timers if key[0] == "session"} <= group.members.keys() | group.pending
         assert (group.state is State.PREPARING_REBALANCE) == (("join", "g") in timers)
         assert bool(group.owing_sync) == (("sync", "g") in timers)
 

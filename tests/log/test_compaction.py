@@ -29,8 +29,10 @@ COMPACT = Settings(
 DAY_MS = 86_400_000
 
 
-def clean(files: MemoryFiles, log: Log, now_ms: int = NOW_MS) -> cleaner.Cleaned | None:
-    done: cleaner.Cleaned | None = drive(files, log.clean(now_ms, log.end_offset))
+def clean(
+    files: MemoryFiles, log: Log, now_ms: int = NOW_MS, keys_max: int = compaction.KEYS_MAX
+) -> cleaner.Cleaned | None:
+    done: cleaner.Cleaned | None = drive(files, log.clean(now_ms, log.end_offset, keys_max))
     check_shape(files, log)
     return done
 
@@ -120,16 +122,15 @@ def test_records_without_a_key_have_no_place() -> None:
     assert [record.offset for record in records_of(files, log)] == [2]
 
 
-def test_a_full_map_leaves_the_rest_for_the_next_round(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_map_leaves_the_rest_for_the_next_round() -> None:
     files = MemoryFiles()
     log = new_log(files, COMPACT)
     for number in range(40):
         put(log, b"key-%d" % (number % 20), b"%d" % number)
     log.roll(NOW_MS)
-    monkeypatch.setattr(compaction.Plan.__new__, "__defaults__", (8,))
     ends = []
     while True:
-        done = clean(files, log)
+        done = clean(files, log, keys_max=8)
         if done is None:
             break
         ends.append(done.end_offset)

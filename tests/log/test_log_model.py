@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import Phase
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -192,6 +191,4 @@ class LogModel(RuleBasedStateMachine):
 
 
 TestLogModel = LogModel.TestCase
-TestLogModel.settings = hypothesis_settings(
-    stateful_step_count=40, phases=[Phase.explicit, Phase.generate]
-)
+TestLogModel.settings = hypothesis_settings(stateful_step_count=40)

@@ -67,10 +67,10 @@ def put(link: Link, topic: str, *values: bytes, partition: int = 0) -> int:
     return result.base_offset
 
 
-def take(link: Link, topic: str, offset: int, partition: int = 0) -> list[bytes | None]:
+def take(link: Link, topic: str, offset: int, partition: int = 0, max_wait_ms: int = 1000) -> list[bytes | None]:
     """Fetch once and give the values."""
     wanted = [FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)]
-    request = FetchRequest(max_wait_ms=1000, min_bytes=1, topics=[FetchTopic(topic=topic, partitions=wanted)])
+    request = FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, topics=[FetchTopic(topic=topic, partitions=wanted)])
     answer = link.call(request, FetchResponse, TIMEOUT_S, newest_version=FETCH_VERSION)
     data = answer.responses[0].partitions[0]
     assert data.error_code == 0, data

@@ -75,7 +75,8 @@ class Producer(threading.Thread):
             link.close()
 
     def _new_id(self, link: Link) -> int:
-        answer = link.call(InitProducerIdRequest(transaction_timeout_ms=1000), InitProducerIdResponse, TIMEOUT_S)
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000)
+        answer = link.call(request, InitProducerIdResponse, TIMEOUT_S)
         assert answer.error_code == 0
         return answer.producer_id
 
@@ -115,7 +116,7 @@ def producing(broker: Broker) -> Iterator[list[Producer]]:
 def everything(broker: Broker, topic: str, partition: int) -> list[bytes]:
     link = Link(broker.host, broker.port, "reader", TIMEOUT_S)
     found: list[bytes] = []
-    while values := take(link, topic, len(found), partition):
+    while values := take(link, topic, len(found), partition, max_wait_ms=0):
         found += [value or b"" for value in values]
     link.close()
     return found

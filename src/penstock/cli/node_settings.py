@@ -12,9 +12,9 @@ CONTROLLER_PORT_OFFSET = 1000
 METRICS_PORT_OFFSET = 2000
 METRICS_PORT_KEY = "penstock.metrics.port"
 _MARK = "# Written by `penstock up` at each start; change what is above, or use --set."
-# What suits a local cluster better than Kafka's defaults, as in the settings file that Kafka ships: one node cannot
-# keep three copies, and somebody who tries things out does not want a group to wait for more members.
-_LOCAL_DEFAULTS = {"offsets.topic.replication.factor": "1", "group.initial.rebalance.delay.ms": "0"}
+# What suits a local cluster better than Kafka's defaults: somebody who tries things out does not want a group to wait
+# for more members.
+_LOCAL_DEFAULTS = {"group.initial.rebalance.delay.ms": "0"}
 _DECIDED_BY = {
     "node.id": "--nodes",
     "process.roles": "--nodes",

@@ -25,8 +25,8 @@ class NetworkProfile:
 
     delay_us_max: int = 3 * MS
     chunk_bytes_max: int = 16 * 1024
-    drips: float = 0.02  # How many connections arrive byte by byte.
-    drip_bytes_max: int = 3
+    drips: float = 0.02  # How many connections begin byte by byte.
+    drip_bytes: int = 2_000
     linger_us_max: int = 50 * MS
 
 
@@ -98,7 +98,7 @@ class Link:
         self.server_reads: Callable[[], bool] = lambda: True
         self.moving = True
         self.faulted = False  # Whoever waits for an answer on a faulted connection may wait in vain.
-        self._drips = network.chance.happens(network.profile.drips)
+        self._drip_bytes = network.profile.drip_bytes if network.chance.happens(network.profile.drips) else 0
         self._cut_after_bytes: int | None = None
         self.to_server = Stream(self, self._to_server, self._server_accepts)
         self.to_client = Stream(self, self._to_client, lambda: self.client is not None and self.client_reads)
@@ -184,8 +184,7 @@ class Link:
 
     def chunk_size(self) -> int:
         """How much arrives at once; a cut falls on its exact byte."""
-        profile = self.network.profile
-        size = self.network.chance.between(1, profile.drip_bytes_max if self._drips else profile.chunk_bytes_max)
+        size = 1 if self._drip_bytes > 0 else self.network.chance.between(1, self.network.profile.chunk_bytes_max)
         return size if self._cut_after_bytes is None else max(1, min(size, self._cut_after_bytes))
 
     def _to_server(self, chunk: bytes) -> None:
@@ -212,6 +211,7 @@ class Link:
         return self.server is not None and self.server_reads()
 
     def _passed(self, size: int) -> None:
+        self._drip_bytes -= size
         if self._cut_after_bytes is not None:
             self._cut_after_bytes -= size
             if self._cut_after_bytes <= 0:

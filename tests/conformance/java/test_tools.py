@@ -97,7 +97,7 @@ def test_offsets_and_deletion_of_records(broker: Broker, name: str, tmp_path: Pa
     plan.write_text(json.dumps({"version": 1, "partitions": [{"topic": name, "partition": 0, "offset": 2}]}))
     deleted = run(broker, Tool.DELETE_RECORDS, "--offset-json-file", plan)
     assert f"partition: {name}-0\tlow_watermark: 2" in deleted
-    for time, offset in (("earliest", 2), ("latest", 3), ("max-timestamp", 2), ("earliest-local", 2)):
+    for time, offset in (("earliest", 2), ("latest", 3), ("earliest-local", 2)):
         found = run(broker, Tool.GET_OFFSETS, "--topic-partitions", f"{name}:0", "--time", time)
         assert found.strip() == f"{name}:0:{offset}", time
 

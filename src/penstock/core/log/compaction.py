@@ -70,7 +70,7 @@ class Plan(NamedTuple):
     # (last data offset, epoch) of every producer that is still known; -1 where its last batch was a marker.
     producers: Mapping[int, tuple[int, int]]
     aborted: tuple[AbortedTransaction, ...]
-    keys_max: int = KEYS_MAX
+    keys_max: int
 
 
 class CleanedSegment(NamedTuple):

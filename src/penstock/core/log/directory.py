@@ -150,7 +150,12 @@ class LogDirectory:
         yield RemoveDir(path)
 
     def checkpoint(self, high_watermarks: Mapping[tuple[str, int], int] | None = None) -> Steps[None]:
-        """Store recovery points, cleaned offsets and high watermarks, as far as they changed."""
+        """Store everything that logs share, as far as it changed."""
+        yield from self.checkpoint_ends(high_watermarks)
+        yield from self.checkpoint_starts()
+
+    def checkpoint_ends(self, high_watermarks: Mapping[tuple[str, int], int] | None = None) -> Steps[None]:
+        """Store recovery points, cleaned offsets and high watermarks."""
         logs = list(self.logs.items())
         changed = yield from self._write(RECOVERY_POINTS_FILE, {key: log.synced_offset for key, log in logs})
         cleaned = {key: log.cleaned_offset for key, log in logs if log.cleaned_offset is not None}
@@ -161,7 +166,7 @@ class LogDirectory:
             yield from sync_folder(self.root)
 
     def checkpoint_starts(self) -> Steps[None]:
-        """Store the start offsets that lie within a segment, if they changed."""
+        """Store the start offsets that lie within a segment."""
         logs = list(self.logs.items())
         starts = {key: log.start_offset for key, log in logs if log.start_offset > log.segments[0].base_offset}
         if (yield from self._write(LOG_STARTS_FILE, starts)):
@@ -181,7 +186,6 @@ class LogDirectory:
         for log in list(self.logs.values()):
             yield from log.close()
         yield from self.checkpoint(high_watermarks)
-        yield from self.checkpoint_starts()
         if any(log.failure is not None for log in self.logs.values()):
             return
         mark = File(f"{self.root}/{CLEAN_MARK_FILE}")

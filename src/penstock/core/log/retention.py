@@ -39,9 +39,10 @@ def retain(log: Log, now_ms: int, upto_offset: int) -> Steps[int]:
         count = yield from _count_expired(log, now_ms, upto_offset)
         if count == len(log.segments) and not (log.writes or log.blocked):
             log.roll(now_ms)
-            yield from anchor(log)
         expired = log.segments[: min(count, len(log.segments) - 1)]
         if expired:
+            if len(expired) + 1 == len(log.segments):
+                yield from anchor(log)
             yield from _remove(log, expired, now_ms)
         return len(expired)
     except SyncFailed as failure:
@@ -74,7 +75,7 @@ def _count_expired(log: Log, now_ms: int, upto_offset: int) -> Steps[int]:
 
 
 def anchor(log: Log) -> Steps[None]:
-    """Make the empty active segment's file, for good: its name is all that will say where an empty log goes on."""
+    """Make sure of the active segment's file: its name may soon be all that says where an empty log goes on."""
     yield Append(log.active.log, b"")
     yield from sync_folder(log.dir)
 

@@ -120,13 +120,21 @@ class Coordinator:
             raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self.driver.run(decide(self.shard), self._node.now_ms)
 
-    def forget_topic(self, name: str, topic_id: bytes) -> None:
-        self.run(lambda shard: shard.topic_deleted(self._node.now_ms, name, topic_id))
+    def forget_topic(self, name: str, topic_id: bytes) -> Steps[None]:
+        return self._sweep(lambda shard: shard.topic_deleted(self._node.now_ms, name, topic_id))
 
-    def expire_offsets(self) -> None:
+    def expire_offsets(self) -> Steps[None]:
         """Let offsets that nobody has used for long enough go."""
-        if self.driver is not None:
-            self.run(lambda shard: shard.expire_offsets(self._node.now_ms))
+        return self._sweep(lambda shard: shard.expire_offsets(self._node.now_ms))
+
+    def _sweep(self, decide: Callable[[GroupShard], Result]) -> Steps[None]:
+        """A sweep removes a bounded number at a time: repeat it until it finds nothing more."""
+        while self.driver is not None:
+            result = decide(self.shard)
+            self.driver.run(result, self._node.now_ms)
+            if not result.records:
+                return
+            yield Pause()
 
     def _timer(self, key: Hashable) -> None:
         if self.driver is not None:
@@ -180,8 +188,7 @@ class Coordinators:
         """Offsets of deleted topics go with them."""
         for name, topic in sorted(delta.removed.items()):
             for coordinator in self:
-                if coordinator.driver is not None:
-                    coordinator.forget_topic(name, topic.id)
+                self._node.tasks.run(coordinator.forget_topic(name, topic.id))
 
     @property
     def count(self) -> int:

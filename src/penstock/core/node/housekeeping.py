@@ -30,7 +30,7 @@ class Housekeeping:
     def begin(self) -> None:
         self._every(self._setting("log.retention.check.interval.ms"), self._retain)
         self._every(self._setting("log.cleaner.backoff.ms"), self._clean)
-        self._every(self._setting("log.flush.offset.checkpoint.interval.ms"), self._checkpoint)
+        self._every(self._setting("log.flush.offset.checkpoint.interval.ms"), self._checkpoint_ends)
         self._every(self._setting("log.flush.start.offset.checkpoint.interval.ms"), self._checkpoint_starts)
         self._every(lambda: FLUSH_CHECK_INTERVAL_MS, self._flush)
         self._every(lambda: PURGE_INTERVAL_MS, self._purge)
@@ -94,8 +94,8 @@ class Housekeeping:
                 partition.log.request_flush()
                 yield Pause()
 
-    def _checkpoint(self) -> Steps[None]:
-        yield from self._node.replicas.checkpoint()
+    def _checkpoint_ends(self) -> Steps[None]:
+        yield from self._node.replicas.checkpoint_ends()
 
     def _checkpoint_starts(self) -> Steps[None]:
         yield from self._node.replicas.checkpoint_starts()
@@ -108,8 +108,7 @@ class Housekeeping:
 
     def _expire_offsets(self) -> Steps[None]:
         for coordinator in self._node.coordinators:
-            coordinator.expire_offsets()
-            yield Pause()
+            yield from coordinator.expire_offsets()
 
     def _watch_disk(self) -> Steps[None]:
         """Refuse writes before the disk is full; reads, deletions and retention go on, and so it recovers by itself."""

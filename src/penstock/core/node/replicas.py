@@ -69,8 +69,8 @@ class Replicas:
                 if self.get(topic.name, index) is None:
                     self._add(Partition(topic.name, index, topic.id, log, topic.leader_epochs[index], settings))
 
-    def checkpoint(self) -> Steps[None]:
-        yield from self._directory.checkpoint(self._high_watermarks())
+    def checkpoint_ends(self) -> Steps[None]:
+        yield from self._directory.checkpoint_ends(self._high_watermarks())
 
     def checkpoint_starts(self) -> Steps[None]:
         yield from self._directory.checkpoint_starts()

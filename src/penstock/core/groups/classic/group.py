@@ -181,7 +181,7 @@ class ClassicGroup:
 
     def remove(self, member_id: str) -> None:
         member = self.members.pop(member_id)
-        self.supporters.subtract(member.protocol_names())
+        self._withdraw_support(member)
         if member.instance_id is not None:
             del self.static_ids[member.instance_id]
         if self.leader == member_id:
@@ -201,7 +201,7 @@ class ClassicGroup:
             self.owing_sync.add(new_id)
 
     def change_protocols(self, member: Member, protocols: Protocols) -> None:
-        self.supporters.subtract(member.protocol_names())
+        self._withdraw_support(member)
         member.protocols = protocols
         self.supporters.update(member.protocol_names())
 
@@ -231,6 +231,13 @@ class ClassicGroup:
 
     def learn_subscriptions(self) -> None:
         self.subscribed = self._read_subscriptions()
+
+    def _withdraw_support(self, member: Member) -> None:
+        """Names that nobody supports any more are dropped: peers choose them, and could choose many."""
+        for name in member.protocol_names():
+            self.supporters[name] -= 1
+            if not self.supporters[name]:
+                del self.supporters[name]
 
     def _read_subscriptions(self) -> frozenset[str] | None:
         if not self.speaks_consumer_protocol:

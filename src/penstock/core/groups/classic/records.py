@@ -60,8 +60,9 @@ def restored(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
 
 def recorded(group: ClassicGroup, value: GroupMetadataValue, now_ms: int) -> None:
     """The log now holds a record of this living group; the assignment in it makes the generation stable."""
-    if group.state is not State.COMPLETING_REBALANCE or value.generation != group.generation:
+    if group.state is not State.COMPLETING_REBALANCE:
         return
+    assert value.generation == group.generation, "a record is replayed in the turn that wrote it"
     for stored in value.members:
         group.members[stored.member_id].assignment = stored.assignment
     group.move_to(State.STABLE, now_ms)

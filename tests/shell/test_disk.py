@@ -1,0 +1,380 @@
+"""The real disk: inline where it cannot block, in a thread where it can, and every failure as a value."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.core.base import ports
+from penstock.core.base.ports import LATER, File, FileFailure, FileOp
+from penstock.shell import disk as disk_module
+from penstock.shell.disk import Disk, Reader, WouldBlock
+
+Test = Callable[["Bench"], Awaitable[None]]
+
+
+class Bench:
+    """A disk on a loop, and how to wait for it."""
+
+    def __init__(self, open_files_max: int = 100, reader: Reader | None = None) -> None:
+        self.disk = Disk(lambda event: event(), open_files_max, reader or Reader())
+        self.disk.starting = False
+
+    async def perform(self, op: FileOp) -> Any:
+        """The result, whether it comes at once or later."""
+        later: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        result = self.disk.perform(op, later.set_result)
+        return await later if result is LATER else result
+
+    def append(self, file: File, data: bytes) -> None:
+        assert self.disk.append(file, data, lambda result: None) is True
+
+
+def on_a_loop(test: Test, *args: Any) -> None:
+    async def main() -> None:
+        bench = Bench(*args)
+        try:
+            await test(bench)
+        finally:
+            bench.disk.close()
+
+    asyncio.run(main(), debug=True)
+
+
+def descriptors_open(files: list[File]) -> list[bool]:
+    return [file.fd >= 0 for file in files]
+
+
+# Descriptors
+
+
+def test_no_more_files_are_open_than_allowed(tmp_path: Path) -> None:
+    async def test(bench: Bench) -> None:
+        files = [File(str(tmp_path / str(number))) for number in range(5)]
+        for file in files:
+            bench.append(file, b"x")
+        assert descriptors_open(files) == [False, False, True, True, True]
+        bench.append(files[0], b"y")
+        assert descriptors_open(files) == [True, False, False, True, True]
+        assert await bench.perform(ports.Read(files[0], 0, 10)) == b"xy"
+        assert await bench.perform(ports.Read(files[1], 0, 10)) == b"x"
+        assert sum(descriptors_open(files)) == 3
+
+    on_a_loop(test, 3)
+
+
+def test_a_pinned_file_stays_open(tmp_path: Path) -> None:
+    async def test(bench: Bench) -> None:
+        files = [File(str(tmp_path / str(number))) for number in range(4)]
+        bench.append(files[0], b"pinned")
+        bench.disk.pin(files[0])
+        for file in files[1:]:
+            bench.append(file, b"x")
+        assert descriptors_open(files) == [True, False, False, True]
+        bench.disk.unpin(files[0])
+        bench.append(files[1], b"x")
+        assert descriptors_open(files) == [False, True, False, True]
+
+    on_a_loop(test, 2)
+
+
+def test_an_unlinked_file_is_readable_while_it_is_pinned(tmp_path: Path) -> None:
+    async def test(bench: Bench) -> None:
+        file = File(str(tmp_path / "gone"))
+        bench.append(file, b"still here")
+        bench.disk.pin(file)
+        await bench.perform(ports.Unlink(file))
+        assert not (tmp_path / "gone").exists()
+        assert bench.disk.read_pinned(file, 6, 4, lambda _: None) == b"here"
+        descriptor = file.fd
+        bench.disk.unpin(file)
+        assert file.fd == -1
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(descriptor)
+        result = await bench.perform(ports.Read(file, 0, 1))
+        assert isinstance(result, FileFailure)
+        assert result.errno == errno.ENOENT
+
+    on_a_loop(test)
+
+
+def test_a_failed_pin_leaves_nothing_pinned(tmp_path: Path) -> None:
+    async def test(bench: Bench) -> None:
+        file = File(str(tmp_path / "missing"))
+        with pytest.raises(FileNotFoundError):
+            bench.disk.pin(file)
+        assert file.pins == 0
+
+    on_a_loop(test)
+
+
+# Reading
+
+
+def written(path: Path, data: bytes) -> int:
+    path.write_bytes(data)
+    return os.open(path, os.O_RDONLY)
+
+
+def test_without_the_flag_reads_are_plain(tmp_path: Path) -> None:
+    fd = written(tmp_path / "f", b"0123456789")
+    try:
+        reader = Reader(nowait=0)
+        assert reader.read(fd, 3, 4) == b"3456"
+        assert reader.read(fd, 8, 10) == b"89"
+        assert reader.read(fd, 20, 10) == b""
+    finally:
+        os.close(fd)
+
+
+@pytest.mark.parametrize("code", [errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS])
+def test_a_file_system_that_does_not_know_the_flag_is_asked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    asked = []
+
+    def preadv(*args: object) -> int:
+        asked.append(args)
+        raise OSError(code, "what is that flag?")
+
+    monkeypatch.setattr(os, "preadv", preadv)
+    fd = written(tmp_path / "f", b"0123456789")
+    try:
+        reader = Reader(nowait=8)
+        assert reader.read(fd, 0, 4) == b"0123"
+        assert reader.read(fd, 4, 4) == b"4567"
+        assert len(asked) == 1
+    finally:
+        os.close(fd)
+
+
+def test_any_other_error_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def preadv(*args: object) -> int:
+        raise OSError(errno.EIO, "broken")
+
+    monkeypatch.setattr(os, "preadv", preadv)
+    with pytest.raises(OSError, match="broken"):
+        Reader(nowait=8).read(0, 0, 4)
+
+
+def test_a_short_read_before_the_end_means_the_rest_is_cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "preadv", lambda fd, buffers, position, flags: 2)
+    fd = written(tmp_path / "f", b"0123456789")
+    try:
+        with pytest.raises(WouldBlock):
+            Reader(nowait=8).read(fd, 0, 5)
+        assert len(Reader(nowait=8).read(fd, 8, 5)) == 2
+    finally:
+        os.close(fd)
+
+
+class ColdReader(Reader):
+    """Nothing is ever in memory."""
+
+    def view(self, fd: int, position: int, length: int) -> bytes:
+        raise WouldBlock
+
+    def is_warm(self, fd: int, position: int, length: int) -> bool:
+        return False
+
+
+def test_a_cold_read_goes_to_a_thread_with_its_file_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    readers: list[tuple[threading.Thread, int]] = []
+    file = File(str(tmp_path / "cold"))
+    pread = os.pread
+
+    def noted(fd: int, length: int, position: int) -> bytes:
+        readers.append((threading.current_thread(), file.pins))
+        return pread(fd, length, position)
+
+    async def test(bench: Bench) -> None:
+        bench.append(file, b"0123456789")
+        monkeypatch.setattr(os, "pread", noted)
+        assert await bench.perform(ports.Read(file, 2, 3)) == b"234"
+        [(thread, pins)] = readers
+        assert thread is not threading.main_thread()
+        assert pins == 1
+        assert file.pins == 0
+        bench.disk.pin(file)
+        later: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        assert bench.disk.read_pinned(file, 5, 2, later.set_result) is LATER
+        assert await later == b"56"
+        bench.disk.unpin(file)
+
+    on_a_loop(test, 100, ColdReader())
+
+
+def test_before_the_node_serves_a_cold_read_just_waits(tmp_path: Path) -> None:
+    async def test(bench: Bench) -> None:
+        file = File(str(tmp_path / "cold"))
+        bench.append(file, b"0123456789")
+        bench.disk.starting = True
+        assert bench.disk.perform(ports.Read(file, 2, 3), lambda _: None) == b"234"
+
+    on_a_loop(test, 100, ColdReader())
+
+
+# Writing
+
+
+def test_a_partial_write_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, bytes(data[:3])))
+
+    async def test(bench: Bench) -> None:
+        file = File(str(tmp_path / "f"))
+        bench.append(file, b"0123456789")
+        await bench.perform(ports.Append(file, b"abcd"))
+
+    on_a_loop(test)
+    assert (tmp_path / "f").read_bytes() == b"0123456789abcd"
+
+
+def test_a_full_disk_is_a_failure_that_comes_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def test(bench: Bench) -> None:
+        file = File(str(tmp_path / "f"))
+        later: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        monkeypatch.setattr(os, "write", full)
+        assert bench.disk.append(file, b"x", later.set_result) is False
+        assert not later.done()
+        failure = await later
+        monkeypatch.undo()
+        assert isinstance(failure, FileFailure)
+        assert failure.errno == errno.ENOSPC
+
+    on_a_loop(test)
+
+
+def test_a_failed_append_is_told_before_the_outcome_of_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Completions come in order per file, so whoever appends after a failure must not overtake it."""
+
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def test(bench: Bench) -> None:
+        file = File(str(tmp_path / "f"))
+        told: list[object] = []
+        monkeypatch.setattr(os, "write", full)
+        assert bench.disk.append(file, b"first", told.append) is False
+        assert bench.disk.append(file, b"second", told.append) is False
+        monkeypatch.undo()
+        await bench.perform(ports.Pause())
+        assert [type(each) for each in told] == [FileFailure, FileFailure]
+
+    on_a_loop(test)
+
+
+def test_a_sync_runs_in_a_thread_with_its_file_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[threading.Thread, int]] = []
+    file = File(str(tmp_path / "f"))
+
+    async def test(bench: Bench) -> None:
+        bench.append(file, b"x")
+        monkeypatch.setattr(os, "fdatasync", lambda fd: seen.append((threading.current_thread(), file.pins)))
+        assert await bench.perform(ports.Sync(file)) is None
+        [(thread, pins)] = seen
+        assert thread is not threading.main_thread()
+        assert pins == 1
+        assert file.pins == 0
+
+    on_a_loop(test)
+
+
+def test_a_failed_sync_is_a_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(fd: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    async def test(bench: Bench) -> None:
+        file = File(str(tmp_path / "f"))
+        bench.append(file, b"x")
+        monkeypatch.setattr(os, "fdatasync", broken)
+        result = await bench.perform(ports.Sync(file))
+        assert isinstance(result, FileFailure)
+        assert result.errno == errno.EIO
+        missing = await bench.perform(ports.Sync(File(str(tmp_path / "missing"))))
+        assert isinstance(missing, FileFailure)
+
+    on_a_loop(test)
+
+
+def test_a_system_without_fdatasync_syncs_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.delattr(os, "fdatasync")
+    monkeypatch.setattr(os, "fsync", synced.append)
+
+    async def test(bench: Bench) -> None:
+        file = File(str(tmp_path / "f"))
+        bench.append(file, b"x")
+        await bench.perform(ports.Sync(file))
+        assert synced == [file.fd]
+
+    on_a_loop(test)
+
+
+# Names
+
+
+def test_operations_on_names(tmp_path: Path) -> None:
+    async def test(bench: Bench) -> None:
+        folder = str(tmp_path / "a" / "b")
+        file = File(f"{folder}/f")
+        await bench.perform(ports.MakeDir(folder))
+        await bench.perform(ports.MakeDir(folder))
+        assert await bench.perform(ports.Size(file)) is None
+        bench.append(file, b"0123456789")
+        assert await bench.perform(ports.Size(file)) == 10
+        await bench.perform(ports.Truncate(file, 4))
+        bench.append(file, b"x")
+        assert await bench.perform(ports.Read(file, 0, 100)) == b"0123x"
+        await bench.perform(ports.Rename(file, f"{folder}/g"))
+        assert file.path == f"{folder}/g"
+        bench.append(file, b"y")
+        assert [(each.name, each.size) for each in await bench.perform(ports.ListDir(folder))] == [("g", 6)]
+        await bench.perform(ports.SyncDir(folder))
+        await bench.perform(ports.RenameDir(folder, str(tmp_path / "c")))
+        moved = File(str(tmp_path / "c" / "g"))
+        assert await bench.perform(ports.Read(moved, 0, 100)) == b"0123xy"
+        await bench.perform(ports.Unlink(moved))
+        await bench.perform(ports.Unlink(moved))
+        await bench.perform(ports.RemoveDir(str(tmp_path / "c")))
+        await bench.perform(ports.RemoveDir(str(tmp_path / "c")))
+        free, total = await bench.perform(ports.FreeSpace(str(tmp_path)))
+        assert 0 <= free <= total
+
+    on_a_loop(test)
+
+
+@pytest.mark.parametrize("op", [ports.ListDir("nowhere"), ports.Truncate(File("nowhere"), 0), ports.SyncDir("nowhere")])
+def test_what_is_missing_is_a_failure_with_its_number(op: FileOp) -> None:
+    async def test(bench: Bench) -> None:
+        result = await bench.perform(op)
+        assert isinstance(result, FileFailure)
+        assert result.errno == errno.ENOENT
+
+    on_a_loop(test)
+
+
+def test_a_job_runs_in_another_process() -> None:
+    async def test(bench: Bench) -> None:
+        job = ports.Job(process_of_job, ())
+        assert await bench.perform(ports.RunJob(job)) != os.getpid()
+
+    on_a_loop(test)
+
+
+def process_of_job(files: ports.JobFiles) -> int:
+    return os.getpid()
+
+
+def test_the_threads_are_few() -> None:
+    assert disk_module.THREADS_MAX <= 8

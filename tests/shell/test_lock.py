@@ -1,0 +1,45 @@
+"""One process per data folder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.shell.lock import FolderLock, FolderLocked
+
+HOLDER = """
+import sys
+from penstock.shell.lock import FolderLock
+lock = FolderLock(sys.argv[1])
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
+    folder = str(tmp_path / "data")
+    lock = FolderLock(folder)
+    with pytest.raises(FolderLocked, match="in use by another process; stop that one"):
+        FolderLock(folder)
+    lock.release()
+    lock.release()
+    FolderLock(folder).release()
+
+
+def test_a_killed_owner_leaves_no_lock_behind(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={"PYTHONPATH": ":".join(filter(None, sys.path))},
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(FolderLocked):
+            FolderLock(str(tmp_path))
+        holder.kill()
+        holder.wait()
+    FolderLock(str(tmp_path)).release()
