@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -136,9 +137,16 @@ class Shell:
 
 @contextlib.contextmanager
 def _pipe(data: bytes) -> Iterator[io.TextIOWrapper]:
-    """Stdin as a shell gives it: a pipe whose other end is closed once everything is written."""
+    """Stdin as a shell gives it: a pipe that somebody writes to and then closes."""
     reader, writer = os.pipe()
-    with os.fdopen(writer, "wb") as end:
-        end.write(data)
+
+    def write() -> None:
+        # A command that fails early leaves the rest unread.
+        with contextlib.suppress(BrokenPipeError), os.fdopen(writer, "wb") as end:
+            end.write(data)
+
+    thread = threading.Thread(target=write)
+    thread.start()
     with os.fdopen(reader, "r") as source:
         yield source
+    thread.join(TIMEOUT_S)

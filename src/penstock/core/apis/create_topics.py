@@ -32,7 +32,8 @@ def _plan(node: Node, request: CreateTopicsRequest) -> tuple[list[StoredRecord],
     records: list[StoredRecord] = []
     results: list[CreatableTopicResult] = []
     names = Counter(topic.name for topic in request.topics)
-    for topic in request.topics:
+    # A name that was given twice is refused once.
+    for topic in {topic.name: topic for topic in request.topics}.values():
         try:
             if names[topic.name] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, f"Topic {topic.name!r} is named more than once.")

@@ -23,20 +23,29 @@ def handle(node: Node, request: DeleteTopicsRequest, slot: Slot) -> Answer:
     wanted = request.topics if slot.version >= 6 else [DeleteTopicState(name=name) for name in request.topic_names]
     records: list[StoredRecord] = []
     results: list[DeletableTopicResult] = []
-    seen: set[str] = set()
+    named: dict[object, list[DeleteTopicState]] = {}
     for each in wanted:
+        named.setdefault(_identity(node, each), []).append(each)
+    for first, *more in named.values():
         try:
-            topic = _find(node, each, seen)
+            topic = _find(node, first)
+            if more:
+                raise ApiError(ErrorCode.INVALID_REQUEST, f"Topic {topic.name!r} is named more than once.")
         except ApiError as error:
-            results.append(_refused(node, each, error))
+            results.append(_refused(node, first, error))
             continue
-        seen.add(topic.name)
         records += plan_removal(topic)
         results.append(DeletableTopicResult(name=topic.name, topic_id=topic.id, error_code=0))
     return commit(node, slot, records, results, DeleteTopicsResponse(responses=results))
 
 
-def _find(node: Node, wanted: DeleteTopicState, seen: set[str]) -> TopicImage:
+def _identity(node: Node, wanted: DeleteTopicState) -> object:
+    """What makes two entries mean the same topic: its name, however it was given."""
+    topic = node.quorum.latest.topic_by_id(wanted.topic_id)
+    return (wanted.name, wanted.topic_id) if topic is None or wanted.name is not None else (topic.name, ZERO_ID)
+
+
+def _find(node: Node, wanted: DeleteTopicState) -> TopicImage:
     image = node.quorum.latest
     by_id = wanted.topic_id != ZERO_ID
     if by_id == (wanted.name is not None):
@@ -44,8 +53,6 @@ def _find(node: Node, wanted: DeleteTopicState, seen: set[str]) -> TopicImage:
     topic = image.topic_by_id(wanted.topic_id) if by_id else image.topic(wanted.name or "")
     if topic is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    if topic.name in seen:
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"Topic {topic.name!r} is named more than once.")
     if not node.settings["delete.topic.enable"]:
         raise ApiError(ErrorCode.TOPIC_DELETION_DISABLED)
     return topic

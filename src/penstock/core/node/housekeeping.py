@@ -89,7 +89,7 @@ class Housekeeping:
                 yield from partition.log.clean(self._node.now_ms, partition.last_stable_offset, keys_max)
 
     def _flush(self) -> Steps[None]:
-        for partition in self._partitions():
+        for partition in list(self._node.replicas.flushed):
             if partition.log.needs_flush(self._node.now_ms):
                 partition.log.request_flush()
                 yield Pause()

@@ -23,6 +23,8 @@ class Replicas:
         # The same partitions by what stands in a request: the name's bytes, or the topic's id.
         self.by_name: dict[bytes, dict[int, Partition]] = {}
         self.by_id: dict[bytes, dict[int, Partition]] = {}
+        # Those that ask to be flushed, so that ten thousand others need not be looked at ten times a second.
+        self.flushed: dict[Partition, None] = {}
         self.on_added: Callable[[Partition], None] = lambda partition: None
         self.on_removed: Callable[[Partition], None] = lambda partition: None
 
@@ -85,7 +87,14 @@ class Replicas:
         partitions = self._topics.setdefault(partition.topic, {})
         partitions[partition.index] = partition
         self.by_name[partition.topic.encode()] = self.by_id[partition.topic_id] = partitions
+        self._note_flushing(partition)
         self.on_added(partition)
+
+    def _note_flushing(self, partition: Partition) -> None:
+        if partition.is_flushed:
+            self.flushed[partition] = None
+        else:
+            self.flushed.pop(partition, None)
 
     def _remove_topic(self, topic: TopicImage) -> Steps[None]:
         """Forget first, delete then: nobody reaches a partition whose files are going."""
@@ -97,6 +106,7 @@ class Replicas:
         self.by_id.pop(topic.id, None)
         for partition in partitions.values():
             partition.remove()
+            self.flushed.pop(partition, None)
             self.on_removed(partition)
         for partition in partitions.values():
             yield from self._directory.remove(partition.log)
@@ -113,6 +123,7 @@ class Replicas:
         settings = self.topic_settings(image, name)
         for partition in self._topics.get(name, {}).values():
             partition.configure(settings)
+            self._note_flushing(partition)
 
     def _configure_all(self, image: Image) -> None:
         for name in self._topics:

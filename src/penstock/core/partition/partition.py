@@ -20,6 +20,7 @@ from penstock.core.records.validate import check_produced, conform
 
 NO_TIMESTAMP = -1
 READ_COMMITTED = 1
+NEVER = 2**63 - 1
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 """Written by coordinators only."""
@@ -92,6 +93,11 @@ class Partition:
         self.rules = rules_of(settings)
         self.sync_each = settings.flush_messages == 1
         self.log.settings = settings
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether the topic asks for flushes, and does not leave them to the system."""
+        return self.settings.flush_messages < NEVER or self.settings.flush_ms < NEVER
 
     @property
     def last_stable_offset(self) -> int:

@@ -1,0 +1,279 @@
+"""Sockets: who is slow holds up nobody else, and costs no more memory than the settings allow."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from penstock.core.base.settings import BrokerSettings
+from penstock.core.wire.api.api_versions import ApiVersionsRequest
+from penstock.core.wire.api.metadata import MetadataRequest
+from penstock.shell.main import Host, make_runner, serve
+from penstock.testing.serving import Ports, node_settings
+from tests.node.world import fetch, found_in, produce, values_of
+from tests.shell.hosting import Peer, hosted, run, until
+
+LOOPS: list[Callable[[], asyncio.AbstractEventLoop]] = [uvloop.new_event_loop, asyncio.SelectorEventLoop]
+MIB = 1 << 20
+
+each_way = pytest.mark.parametrize("direct", [True, False], ids=["sendfile", "read"])
+each_loop = pytest.mark.parametrize("loop", LOOPS, ids=["uvloop", "asyncio"])
+
+
+@each_way
+@each_loop
+def test_a_node_serves_on_either_loop(tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop], direct: bool) -> None:
+    async def test() -> None:
+        async with hosted(tmp_path, direct=direct) as host:
+            peer = await Peer.connect(host)
+            await peer.create("t")
+            await peer.ask(produce("t", b"a", b"b"), 9)
+            found = found_in(await peer.ask(fetch({("t", 0): 0}), 11))
+            assert values_of(found["t", 0].records) == [b"a", b"b"]
+            peer.close()
+
+    run(test, loop)
+
+
+def test_without_uvloop_the_standard_loop_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def which() -> str:
+        return type(asyncio.get_running_loop()).__module__
+
+    with make_runner() as runner:
+        assert runner.run(which()).startswith("uvloop")
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    with make_runner() as runner:
+        assert runner.run(which()).startswith("asyncio")
+
+
+def test_replies_leave_in_order_and_requests_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with hosted(tmp_path) as host:
+            peer, other = await Peer.connect(host), await Peer.connect(host)
+            await peer.create("t")
+            slow = peer.frame(fetch({("t", 0): 0}, max_wait_ms=60_000), 11)
+            quick = peer.frame(MetadataRequest(topics=None), 9)
+            await peer.send_bytes(slow + quick + peer.frame(produce("t", b"a"), 9))
+            # The produce runs though the fetch before it is not answered, and so wakes it.
+            first = await peer.reply()
+            assert values_of(found_in(first)["t", 0].records) == [b"a"]
+            assert (await peer.reply()).topics[0].name == "t"
+            assert (await peer.reply()).responses[0].partition_responses[0].base_offset == 0
+            peer.close()
+            other.close()
+
+    run(test)
+
+
+def connection_of(host: Host, peer: Peer) -> object:
+    return next(connection for connection in host.node.connections if connection.port == peer.port)
+
+
+@each_loop
+def test_who_never_reads_is_no_longer_read_from(tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    """Small answers: what waits for a reader is bounded, and all of it arrives once it reads."""
+    requests = 4000
+
+    async def test() -> None:
+        async with hosted(tmp_path, {"penstock.connection.bytes.max": "131072"}) as host:
+            deaf = await Peer.connect(host, small=True)
+            await deaf.create("t", 300)
+            frames = b"".join(deaf.frame(MetadataRequest(topics=None), 9) for _ in range(requests))
+            sending = asyncio.ensure_future(deaf.send_bytes(frames))
+            connection = connection_of(host, deaf)
+            await until(lambda: not connection.reading, "reading stops")
+            held = connection._out_bytes + connection._unsent
+            assert held < 131072 + 65536
+            assert host.server.buffered_bytes < MIB
+            other = await Peer.connect(host)
+            assert (await other.ask(ApiVersionsRequest(client_software_name="a", client_software_version="1"), 3)).api_keys
+            for _ in range(requests):
+                assert len((await deaf.reply()).topics[0].partitions) == 300
+            await sending
+            assert connection.reading
+            deaf.close()
+            other.close()
+
+    run(test, loop)
+
+
+@each_way
+@each_loop
+def test_a_huge_answer_is_streamed(tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop], direct: bool) -> None:
+    async def test() -> None:
+        async with hosted(tmp_path, direct=direct) as host:
+            slow = await Peer.connect(host, small=True)
+            await slow.create("t")
+            await slow.fill("t", 24)
+            request = fetch({("t", 0): 0}, max_bytes=50 * MIB, partition_bytes=50 * MIB)
+            await slow.send(request, 11)
+            held = 0
+
+            async def watch() -> None:
+                nonlocal held
+                while True:
+                    client = host.server.clients[connection_of(host, slow)]
+                    held = max(held, host.server.buffered_bytes, client._transport.get_write_buffer_size())
+                    await asyncio.sleep(0)
+
+            watching = asyncio.ensure_future(watch())
+            found = found_in(await slow.reply())
+            watching.cancel()
+            assert len(values_of(found["t", 0].records)) == 24
+            assert held <= MIB, f"{held} bytes were read ahead"
+            slow.close()
+
+    run(test, loop)
+
+
+@each_way
+def test_slow_readers_share_what_answers_may_hold(tmp_path: Path, direct: bool) -> None:
+    async def test() -> None:
+        async with hosted(tmp_path, {"penstock.response.bytes.max": str(MIB)}, direct=direct) as host:
+            peers = [await Peer.connect(host, small=True) for _ in range(10)]
+            await peers[0].create("t")
+            await peers[0].fill("t", 10)
+            for peer in peers:
+                await peer.send(fetch({("t", 0): 0}, max_bytes=20 * MIB, partition_bytes=20 * MIB), 11)
+            await until(lambda: bool(host.server.starved), "somebody has to wait")
+            assert host.server.buffered_bytes <= 2 * MIB
+            for answer in await asyncio.gather(*(peer.reply() for peer in peers)):
+                assert len(values_of(found_in(answer)["t", 0].records)) == 10
+            assert host.server.buffered_bytes == 0
+            for peer in peers:
+                peer.close()
+
+    run(test)
+
+
+async def a_hog_and_a_starved_one(host: Host) -> tuple[Peer, Peer]:
+    """One who reads nothing holds all there is; another waits for its share."""
+    host.server._response_bytes_max = 1
+    hog, hungry = await Peer.connect(host, small=True), await Peer.connect(host, small=True)
+    await hog.create("t")
+    await hog.fill("t", 10)
+    request = fetch({("t", 0): 0}, max_bytes=20 * MIB, partition_bytes=20 * MIB)
+    await hog.send(request, 11)
+    await until(lambda: host.server.buffered_bytes > 0, "the hog holds something")
+    await hungry.send(request, 11)
+    await until(lambda: bool(host.server.starved), "the other one has to wait")
+    return hog, hungry
+
+
+@each_way
+def test_who_waits_is_fed_when_a_deaf_one_goes(tmp_path: Path, direct: bool) -> None:
+    async def test() -> None:
+        async with hosted(tmp_path, direct=direct) as host:
+            hog, hungry = await a_hog_and_a_starved_one(host)
+            hog.close()
+            assert len(values_of(found_in(await hungry.reply())["t", 0].records)) == 10
+            hungry.close()
+
+    run(test)
+
+
+@each_way
+def test_who_reads_is_fed_even_if_a_deaf_one_stays(tmp_path: Path, direct: bool) -> None:
+    async def test() -> None:
+        async with hosted(tmp_path, direct=direct) as host:
+            hog, hungry = await a_hog_and_a_starved_one(host)
+            assert len(values_of(found_in(await hungry.reply())["t", 0].records)) == 10
+            hungry.close()
+            hog.close()
+
+    run(test)
+
+
+def test_connections_beyond_the_limit_are_closed_at_once(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with hosted(tmp_path, {"max.connections.per.ip": "2"}) as host:
+            first, second, third = [await Peer.connect(host) for _ in range(3)]
+            assert await third.is_closed()
+            assert host.node.metrics.connections_refused == 1
+            first.close()
+            await until(lambda: len(host.node.connections) == 1, "the first one is gone")
+            fourth = await Peer.connect(host)
+            await fourth.create("t")
+            second.close()
+            fourth.close()
+
+    run(test)
+
+
+def test_an_idle_connection_is_closed_and_a_busy_one_is_not(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with hosted(tmp_path, {"connections.max.idle.ms": "300"}) as host:
+            idle, waiting = await Peer.connect(host), await Peer.connect(host)
+            await waiting.create("t")
+            await waiting.send(fetch({("t", 0): 0}, max_wait_ms=2500), 11)
+            assert await idle.is_closed()
+            assert found_in(await waiting.reply())
+            waiting.close()
+
+    run(test)
+
+
+@each_way
+def test_who_never_reads_is_cut_off_when_its_time_is_over(tmp_path: Path, direct: bool) -> None:
+    async def test() -> None:
+        async with hosted(tmp_path, {"connections.max.idle.ms": "300"}, direct=direct) as host:
+            deaf = await Peer.connect(host, small=True)
+            await deaf.create("t")
+            await deaf.fill("t", 10)
+            await deaf.send(fetch({("t", 0): 0}, max_bytes=20 * MIB, partition_bytes=20 * MIB), 11)
+            await until(lambda: not host.node.connections, "the deaf one is cut off")
+            assert host.server.buffered_bytes == 0
+            deaf.close()
+
+    run(test)
+
+
+@each_loop
+def test_a_stop_with_requests_in_flight_loses_nothing(tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    acknowledged: list[int] = []
+
+    async def interrupted() -> None:
+        async with hosted(tmp_path) as host:
+            peer, waiting, deaf = await Peer.connect(host), await Peer.connect(host), await Peer.connect(host, small=True)
+            await peer.create("t")
+            await peer.create("big")
+            await peer.fill("big", 10)
+            await waiting.send(fetch({("t", 0): 0}, max_wait_ms=60_000, min_bytes=1 << 20), 11)
+            await deaf.send(fetch({("big", 0): 0}, max_bytes=20 * MIB, partition_bytes=20 * MIB), 11)
+            for number in range(50):
+                await peer.send(produce("t", b"%d" % number), 9)
+            for _ in range(20):
+                reply = await peer.reply()
+                acknowledged.append(reply.responses[0].partition_responses[0].base_offset)
+            assert await host.stop() == 0
+            assert await waiting.is_closed()
+            for each in (peer, waiting, deaf):
+                each.close()
+
+    async def restarted() -> None:
+        async with hosted(tmp_path) as host:
+            peer = await Peer.connect(host)
+            found = found_in(await peer.ask(fetch({("t", 0): 0}), 11))
+            values = values_of(found["t", 0].records)
+            assert values[: len(acknowledged)] == [b"%d" % number for number in range(len(acknowledged))]
+            peer.close()
+
+    run(interrupted, loop)
+    run(restarted, loop)
+
+
+def test_a_second_node_in_the_same_folder_or_port_says_so_in_one_line(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with hosted(tmp_path / "one") as host:
+            with pytest.raises(Exception, match="is in use by another process"):
+                Host(BrokerSettings(node_settings({}, str(tmp_path / "one"), Ports())))
+            taken = node_settings({}, str(tmp_path / "two"), Ports(host.addresses[0][1], 0))
+            with pytest.raises(Exception, match="cannot listen on .* choose another port"):
+                await serve(BrokerSettings(taken), lambda: None)
+
+    run(test)
