@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from penstock.cli import node_settings
+from penstock.cli import node_settings, pidfile
 from penstock.cli.arguments import assignments, time_text, timestamp_ms
 from penstock.cli.main import PLAIN_COMMANDS
 from penstock.cli.node_settings import Ports, merge, own_settings, ports_of
@@ -175,12 +175,20 @@ def test_a_pid_file_left_by_a_killed_process_is_free(tmp_path: Path) -> None:
     file.release()
 
 
-def test_a_held_file_that_was_replaced_is_not_mistaken_for_the_new_one(tmp_path: Path) -> None:
+def test_a_file_that_its_last_holder_removes_under_our_hands_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "pid"
-    first = PidFile(str(path))
-    first.hold()
-    path.unlink()
-    second = PidFile(str(path))
-    second.hold()
-    assert int(path.read_text()) == os.getpid()
-    second.release()
+    path.touch()
+    take_lock = pidfile._try_lock
+
+    def remove_then_lock(fd: int) -> bool:
+        monkeypatch.setattr(pidfile, "_try_lock", take_lock)
+        path.unlink()
+        return take_lock(fd)
+
+    monkeypatch.setattr(pidfile, "_try_lock", remove_then_lock)
+    file = PidFile(str(path))
+    file.hold()
+    assert PidFile(str(path)).holder() == os.getpid()
+    file.release()

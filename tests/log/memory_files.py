@@ -26,7 +26,7 @@ class Inode:
 
     def after_power_loss(self, chance: Random) -> None:
         """Any subset of the sectors written since the last sync may remain; the size may be any in between."""
-        size = chance.choice((len(self.synced), len(self.live), chance.randint(0, max(len(self.live), 1))))
+        size = chance.choice((len(self.synced), len(self.live), chance.randint(0, len(self.live))))
         size = max(size, min(len(self.synced), len(self.live)))
         content = bytearray(size)
         for start in range(0, size, SECTOR_BYTES):

@@ -63,13 +63,14 @@ class LogModel(RuleBasedStateMachine):
     @rule(producer=st.integers(1, 3))
     def append_idempotent(self, producer: int) -> None:
         sequence = self.sequences.get(producer, 0)
-        batch = batch_of(b"p", timestamp=self.now_ms, producer_id=producer, producer_epoch=0, base_sequence=sequence)
+        value = b"p%d/%d" % (producer, sequence)
+        batch = batch_of(value, timestamp=self.now_ms, producer_id=producer, producer_epoch=0, base_sequence=sequence)
         assert self.log.producers.check(read_header(batch)) is None
         append(self.log, batch, now_ms=self.now_ms)
         duplicate = self.log.producers.check(read_header(batch))
         assert duplicate is not None
         assert duplicate.base_offset == len(self.values)
-        self.values.append(b"p")
+        self.values.append(value)
         self.times.append(self.now_ms)
         self.sequences[producer] = sequence + 1
 
@@ -109,6 +110,29 @@ class LogModel(RuleBasedStateMachine):
         drive(self.files, self.log.delete_records(offset))
         self.start = max(self.start, offset)
 
+    @rule(part=st.floats(0, 1))
+    def truncate(self, part: float) -> None:
+        """A follower gives up its diverged tail; whole batches go, so that the end may be below the offset."""
+        self._settle()
+        offset = self.log.start_offset + int((self.log.end_offset - self.log.start_offset) * part)
+        drive(self.files, self.log.truncate_to(offset))
+        assert self.log.end_offset <= offset
+        self._forget_above(self.log.end_offset)
+
+    @rule(space_bytes=st.integers(0, 600), count=st.integers(1, 5))
+    def disk_is_full(self, space_bytes: int, count: int) -> None:
+        """Only what was written stays, and everybody knows."""
+        self._settle()
+        self.files.space_bytes = space_bytes
+        for _ in range(count):
+            if self.log.blocked is None:
+                self.append(100, 1, 0)
+        self._settle()
+        self.files.space_bytes = None
+        assert self.log.blocked is None
+        assert self.log.end_offset == self.log.written_offset
+        self._forget_above(self.log.end_offset)
+
     @rule()
     def purge(self) -> None:
         drive(self.files, self.log.purge(self.now_ms))
@@ -142,17 +166,25 @@ class LogModel(RuleBasedStateMachine):
         assert at_least <= end <= before
         assert self.start_promised <= self.log.start_offset <= max(self.start, self.log.start_offset)
         self.start = self.log.start_offset
+        self._forget_above(end)
+
+    def _forget_above(self, end: int) -> None:
         del self.values[end:], self.times[end:]
         self.synced = min(self.synced, end)
         self._resume_producers()
 
     def _resume_producers(self) -> None:
         """Each producer goes on after its last record that survived; one whose records are all gone may be unknown."""
-        self.sequences = {
-            producer: known.last_sequence + 1 for producer, known in self.log.producers.items() if known.marks
-        }
-        idempotent = sum(1 for value in self.values if value == b"p")
-        assert sum(self.sequences.values()) <= idempotent
+        expected: dict[int, int] = {}
+        for offset, value in enumerate(self.values):
+            if value.startswith(b"p"):
+                producer, sequence = map(int, value[1:].split(b"/"))
+                expected[producer] = sequence + 1
+                if offset >= self.log.start_offset:
+                    assert self.log.producers.get(producer) is not None
+        known = self.log.producers.items()
+        self.sequences = {producer: state.last_sequence + 1 for producer, state in known if state.marks}
+        assert self.sequences.items() <= expected.items()
 
     @precondition(lambda self: hasattr(self, "log"))
     @invariant()

@@ -51,7 +51,7 @@ def segments_of_small_batches(trial: Trial) -> int:
 
 def segments_with_dense_indexes(trial: Trial) -> int:
     world = trial.begin(topic={"index.interval.bytes": "0"})
-    for _ in range(6):
+    for _ in range(7):
         append(world, "a=1")
     return len(files(world, ".log"))
 
@@ -234,9 +234,7 @@ def error_of_gap(trial: Trial, wait_ms: int, expiration_ms: int | None = None) -
     others = {} if expiration_ms is None else {"producer.id.expiration.ms": str(expiration_ms)}
     world = trial.begin(others, topic={})
     for sequence in (0, 5):
-        request = produce_request(
-            pairs("a=1"), world.now_ms, producer_id=7, producer_epoch=0, base_sequence=sequence
-        )
+        request = produce_request(pairs("a=1"), world.now_ms, producer_id=7, producer_epoch=0, base_sequence=sequence)
         answer = world.client().ask(request, 9)
         world.jump(wait_ms)
     code: int = answer.responses[0].partition_responses[0].error_code

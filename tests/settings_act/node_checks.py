@@ -96,8 +96,9 @@ def served_behind_a_waiting_one(trial: Trial) -> bool:
     """Whether a request is served while the one before it still waits."""
     world = trial.begin(topic={})
     client = world.client()
-    client.send(fetch({("t", 0): 0}, max_wait_ms=60_000, min_bytes=10_000), 11)
-    client.send(produce_request([(b"a", b"1")], world.now_ms), 9)
+    waiting = client.frame(fetch({("t", 0): 0}, max_wait_ms=60_000, min_bytes=10_000), 11)
+    other = client.frame(produce_request([(b"a", b"1")], world.now_ms), 9)
+    world.turn(lambda: client.connection.feed(waiting + other))
     return bool(files(world, ".log"))
 
 
@@ -217,7 +218,10 @@ def joined_within(trial: Trial, wait_ms: int) -> bool:
 
 
 def error_of_session_timeout(trial: Trial, session_timeout_ms: int) -> int:
-    (answer,) = join(trial.begin(), session_timeout_ms).replies()
+    world = trial.begin()
+    client = join(world, session_timeout_ms)
+    world.jump(0)
+    (answer,) = client.replies()
     code: int = answer.error_code
     return code
 
@@ -225,5 +229,7 @@ def error_of_session_timeout(trial: Trial, session_timeout_ms: int) -> int:
 def errors_of_second_member(trial: Trial) -> list[int]:
     """No answer, where it waits for the first member to join again."""
     world = trial.begin()
-    assert join(world).replies()
+    first = join(world)
+    world.jump(0)
+    assert first.replies()
     return [answer.error_code for answer in join(world).replies()]

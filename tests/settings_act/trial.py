@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from penstock.core.apis.table import make_node
 from penstock.core.base.settings import BrokerSettings, SettingError
@@ -20,6 +21,7 @@ from tests.node.world import SETTINGS, NodeFiles, Seeded, World
 
 Settings = Mapping[str, str | None]
 """None takes a setting away that the world would give."""
+NOTHING: Final[Settings] = MappingProxyType({})
 
 
 class Place(Enum):
@@ -51,12 +53,9 @@ class Machine(World):
         self.settle()
 
 
-def alter(world: World, resource_type: int, resource_name: str, **changes: str) -> int:
-    """Change settings while the node runs; gives the error code. Names have `_` for each dot."""
-    configs = [
-        AlterableConfig(name=name.replace("_", "."), config_operation=SET, value=value)
-        for name, value in changes.items()
-    ]
+def alter(world: World, resource_type: int, resource_name: str, changes: Mapping[str, str]) -> int:
+    """Change settings while the node runs; gives the error code."""
+    configs = [AlterableConfig(name=name, config_operation=SET, value=value) for name, value in changes.items()]
     resource = AlterConfigsResource(resource_type=resource_type, resource_name=resource_name, configs=configs)
     answer = world.client().ask(IncrementalAlterConfigsRequest(resources=[resource]))
     code: int = answer.responses[0].error_code
@@ -72,7 +71,7 @@ class Trial(NamedTuple):
         """What the file says."""
         return {**others, self.name: self.value} if self.place is Place.FILE else dict(others)
 
-    def begin(self, settings: Settings = {}, topic: Mapping[str, str] | None = None) -> Machine:  # noqa: B006
+    def begin(self, settings: Settings = NOTHING, topic: Mapping[str, str] | None = None) -> Machine:
         """A node in which the value is in force, with a topic `t` if its settings are given."""
         world = Machine(self.settings(settings))
         if topic is not None:
@@ -91,9 +90,9 @@ class Trial(NamedTuple):
             Place.TOPIC: (TOPIC_RESOURCE, "t"),
         }
         if self.place in resources and self.value is not None:
-            assert alter(world, *resources[self.place], **{self.name: self.value}) == 0
+            assert alter(world, *resources[self.place], {self.name: self.value}) == 0
 
-    def starts(self, settings: Settings = {}) -> bool:  # noqa: B006
+    def starts(self, settings: Settings = NOTHING) -> bool:
         """Whether a node starts at all."""
         try:
             self.begin(settings)

@@ -98,6 +98,12 @@ class Peer:
         assert found == number, "replies are out of order"
         return response.decode(frame, version, position)
 
+    async def skip(self) -> None:
+        """The next reply without a look at it."""
+        _, _, number = self._asked.popleft()
+        (size,) = struct.unpack(">i", await self._exactly(4))
+        assert struct.unpack(">i", (await self._exactly(size))[:4]) == (number,), "replies are out of order"
+
     async def ask(self, request: Request, version: int) -> Any:
         await self.send(request, version)
         return await self.reply()
@@ -118,6 +124,7 @@ class Peer:
                 pass
         except ConnectionError:
             pass
+        self.close()
         return True
 
     def close(self) -> None:

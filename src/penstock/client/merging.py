@@ -22,12 +22,11 @@ def merge_by_timestamp(reader: Reader) -> Iterator[tuple[TopicPartition, Record]
     heads: list[tuple[int, TopicPartition]] = []
     while reader.open or heads:
         _refill(reader, waiting, heads)
-        while heads and not any(not reader.is_caught_up(where) for where in _empty(reader, waiting)):
+        while heads and all(map(reader.is_caught_up, _empty(reader, waiting))):
             _, where = heapq.heappop(heads)
             yield where, waiting[where].popleft()
-            if not waiting[where]:
-                break
-            heapq.heappush(heads, (waiting[where][0].timestamp, where))
+            if waiting[where]:
+                heapq.heappush(heads, (waiting[where][0].timestamp, where))
 
 
 def _empty(reader: Reader, waiting: dict[TopicPartition, deque[Record]]) -> list[TopicPartition]:

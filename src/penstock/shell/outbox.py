@@ -93,13 +93,15 @@ class Outbox:
 
     def resume(self) -> None:
         self._unpause()
-        self.pump()
+        # Who waited for room gets it first; otherwise one busy reader could keep it for ever.
         self._server.feed_starved()
+        self.pump()
 
     def release(self) -> None:
         """The connection is gone: let go of the files."""
         if self._paused:
             self._unpause()
+            self._server.feed_starved()
         if self._reading_disk:
             # The thread still reads from the pinned file; `_cold` comes back here.
             return
@@ -152,7 +154,7 @@ class Outbox:
             if sent >= 0:
                 return self._advance(part, sent)
         if not server.has_room():
-            server.starved.append(self)
+            server.starve(self)
             return False
         found = server.disk.read_pinned(part.file, part.position, min(part.length, CHUNK_BYTES), self._cold)
         if found is LATER:

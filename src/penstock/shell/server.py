@@ -13,6 +13,8 @@ from penstock.core.node.node import Node
 from penstock.shell.disk import Disk
 from penstock.shell.outbox import HAS_SENDFILE, Outbox
 
+STARVED_RETRY_S = 0.05
+
 
 class Server:
     """Owns the turns of a node: `begin`, one event, `finish`, and then whatever is ready to be sent."""
@@ -58,9 +60,20 @@ class Server:
         """Whether one more reply may be read ahead of its reader."""
         return self.buffered_bytes < self._response_bytes_max
 
+    def starve(self, outbox: Outbox) -> None:
+        """Let an answer wait for room. Meanwhile its own socket may drain, and then it needs no room at all."""
+        self.starved.append(outbox)
+        if len(self.starved) == 1:
+            asyncio.get_running_loop().call_later(STARVED_RETRY_S, self._retry_starved)
+
     def feed_starved(self) -> None:
         while self.starved and self.has_room():
             self.starved.popleft().pump()
+
+    def _retry_starved(self) -> None:
+        waiting, self.starved = self.starved, deque()
+        for outbox in waiting:
+            outbox.pump()
 
     def _arm(self, deadline_ms: int) -> None:
         if self._timer is not None:
@@ -153,5 +166,7 @@ class Client(asyncio.BufferedProtocol):
         if connection.closing:
             if not self._outbox:
                 self._transport.close()
+            elif connection.abandoned:
+                self._transport.abort()
         elif connection.reading and not self._transport.is_reading():
             self._transport.resume_reading()

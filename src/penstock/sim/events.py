@@ -33,9 +33,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A producer sent a batch, for the first time or again."""
+    """A producer sent a batch, for the first time or again, under the how-many-th of its producer ids."""
 
     batch: Batch
+    identity: int = 0
 
 
 @dataclass(frozen=True, slots=True)

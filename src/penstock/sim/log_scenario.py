@@ -8,7 +8,7 @@ from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import FileFailure, Slice
 from penstock.core.log.log import Log
 from penstock.core.records.codecs import Codec
-from penstock.sim.clients.records import decode_values, encode_values, make_value
+from penstock.sim.clients.records import Sequences, decode_values, encode_values, make_value
 from penstock.sim.events import Batch, FetchAnswered, FetchAsked, FetchPart, OutOfSequence, Read, Stuck
 from penstock.sim.faults import Injector
 from penstock.sim.log_world import PARTITION, LogSpec, LogWorld, draw_log_spec
@@ -34,7 +34,7 @@ class Writer:
         self._idempotent = idempotent
         self._chance = world.chance.fork(name)
         self._next_number = 0
-        self._first_number = 0
+        self._sequences = Sequences()
         self._producer_id = self._chance.between(0, 1 << 40)
 
     def script(self) -> Script[None]:
@@ -59,12 +59,14 @@ class Writer:
                 continue
             if result in SEQUENCE_ERRORS and not left:
                 self._world.court.see(OutOfSequence(batch, result.name))
-                self._producer_id, self._first_number = self._producer_id + 1, batch.first
+                self._producer_id, self._sequences = self._producer_id + 1, Sequences()
             left.append(batch)
         return left
 
     def _encode(self, batch: Batch) -> bytearray:
-        identity = (self._producer_id, 0, batch.first - self._first_number) if self._idempotent else ()
+        identity: tuple[int, ...] = ()
+        if self._idempotent:
+            identity = self._producer_id, 0, self._sequences.of(batch.first, len(batch.values))
         return encode_values(batch.values, self._world.now_ms, Codec.NONE, *identity)
 
     def _make_batch(self) -> Batch:

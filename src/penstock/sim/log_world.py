@@ -186,7 +186,7 @@ class LogWorld:
 
     def append(self, batch: Batch, data: bytearray) -> Future:
         """Append as a leader does; the future brings None (lost), True (acknowledged) or an error code."""
-        self.court.see(Sent(batch))
+        self.court.see(Sent(batch, read_header(data).producer_id))
         future, log = Future(), self.log
         if log is None or log.failure is not None:
             self._resume(future, None)

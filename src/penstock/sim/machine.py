@@ -78,10 +78,17 @@ class Socket:
         while self.unsent and self.link.to_client.bytes_left < WINDOW_BYTES_MAX:
             piece = self.unsent.popleft()
             self.unsent_bytes -= len(piece)
-            self.link.to_client.push(self.machine.disk.read_slice(piece) if isinstance(piece, Slice) else bytes(piece))
+            self.link.to_client.push(self._bytes_of(piece))
         if self.connection.closing and not self.unsent:
             self.machine.forget(self)
             self.link.close_by_server()
+
+    def _bytes_of(self, piece: Piece) -> bytes:
+        if not isinstance(piece, Slice):
+            return bytes(piece)
+        data = self.machine.disk.read_slice(piece)
+        assert len(data) == len(piece), f"{piece} promises more than its file has: {len(data)} bytes"
+        return data
 
 
 class Machine:

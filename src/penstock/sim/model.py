@@ -27,12 +27,18 @@ from penstock.sim.events import (
 
 @dataclass(slots=True)
 class Origin:
-    """Who sent a value, as its how-many-th, and how often."""
+    """Who sent a value, as its how-many-th, how often, and under how many producer ids."""
 
     producer: str
     number: int
     idempotent: bool
     attempts: int = 0
+    identities: set[int] = field(default_factory=set)
+
+    @property
+    def copies_max(self) -> int:
+        """How many copies may be there: the node tells repetitions apart within a producer id, and only there."""
+        return len(self.identities) if self.idempotent else self.attempts
 
 
 @dataclass(slots=True)
@@ -90,8 +96,8 @@ class Model:
     def see(self, event: Event) -> None:
         """Take an event into account, after the invariants have judged it."""
         match event:
-            case Sent(batch):
-                self._sent(batch)
+            case Sent(batch, identity):
+                self._sent(batch, identity)
             case Acknowledged(batch, base_offset):
                 if base_offset is not None:
                     self.partitions[batch.partition].acknowledge(base_offset, batch.values)
@@ -122,10 +128,12 @@ class Model:
             return max(model.acknowledged_end, model.high_watermark)
         return max(model.synced_offset, model.acknowledged_end if partition.topic in self.synced_topics else 0)
 
-    def _sent(self, batch: Batch) -> None:
+    def _sent(self, batch: Batch, identity: int) -> None:
         sent = self.partitions[batch.partition].sent
         for number, value in enumerate(batch.values, batch.first):
-            sent.setdefault(value, Origin(batch.producer, number, batch.idempotent)).attempts += 1
+            origin = sent.setdefault(value, Origin(batch.producer, number, batch.idempotent))
+            origin.attempts += 1
+            origin.identities.add(identity)
 
     def _down(self, lost_power: bool, logs: dict[Partition, LogState]) -> None:
         self.lost_power = self.lost_power or lost_power

@@ -21,7 +21,8 @@ def handle(node: Node, request: CreatePartitionsRequest, slot: Slot) -> Answer:
     records: list[StoredRecord] = []
     results: list[CreatePartitionsTopicResult] = []
     names = Counter(topic.name for topic in request.topics)
-    for topic in request.topics:
+    # A name that was given twice is refused once.
+    for topic in {topic.name: topic for topic in request.topics}.values():
         try:
             if names[topic.name] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, f"Topic {topic.name!r} is named more than once.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.core.apis.operations import TOPIC_OPERATIONS
 from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata.image import TopicImage
+from penstock.core.metadata.topics import is_legal_name
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Answer, Api, Slot
 from penstock.core.partition.partition import INTERNAL_TOPICS
@@ -21,19 +22,21 @@ def handle(node: Node, request: DescribeTopicPartitionsRequest, slot: Slot) -> A
     cursor = request.cursor
     names = sorted({topic.name for topic in request.topics}) or sorted(node.image.topics)
     if cursor is not None:
+        if cursor.partition_index < 0 or (request.topics and cursor.topic_name not in names):
+            return _refused(node, [topic.name for topic in request.topics])
         names = [name for name in names if name >= cursor.topic_name]
-    left = min(request.response_partition_limit, node.settings["max.request.partition.size.limit"])
+    left = max(min(request.response_partition_limit, node.settings["max.request.partition.size.limit"]), 1)
     response = DescribeTopicPartitionsResponse(topics=[])
     for name in names:
         first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
         if left <= 0:
-            response.next_cursor = ResponseCursor(topic_name=name, partition_index=first)
+            response.next_cursor = ResponseCursor(topic_name=name, partition_index=0)
             break
         topic = node.image.topic(name)
         if topic is None:
             response.topics.append(_unknown(node, name))
             continue
-        last = min(first + left, len(topic))
+        last = max(first, min(first + left, len(topic)))
         response.topics.append(_described(topic, first, last))
         left -= last - first
         if last < len(topic):
@@ -43,8 +46,17 @@ def handle(node: Node, request: DescribeTopicPartitionsRequest, slot: Slot) -> A
 
 
 def _unknown(node: Node, name: str) -> DescribeTopicPartitionsResponseTopic:
-    code = node.error("DescribeTopicPartitions", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return DescribeTopicPartitionsResponseTopic(error_code=code, name=name)
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal_name(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=node.error("DescribeTopicPartitions", code), name=name, topic_authorized_operations=TOPIC_OPERATIONS
+    )
+
+
+def _refused(node: Node, names: list[str]) -> DescribeTopicPartitionsResponse:
+    """The cursor points to nowhere."""
+    code = node.error("DescribeTopicPartitions", ErrorCode.INVALID_REQUEST)
+    topics = [DescribeTopicPartitionsResponseTopic(error_code=code, name=name) for name in names]
+    return DescribeTopicPartitionsResponse(topics=topics)
 
 
 def _described(topic: TopicImage, first: int, last: int) -> DescribeTopicPartitionsResponseTopic:

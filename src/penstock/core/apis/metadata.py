@@ -8,7 +8,7 @@ from __future__ import annotations
 from penstock.core.apis.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.image import Image, TopicImage
-from penstock.core.metadata.topics import check_topic_name
+from penstock.core.metadata.topics import is_legal_name
 from penstock.core.node.internal_topics import create_missing
 from penstock.core.node.node import Node
 from penstock.core.node.slots import PENDING, Answer, Api, Slot
@@ -57,15 +57,7 @@ def _to_create(node: Node, request: MetadataRequest, version: int) -> list[str]:
     if version >= 4 and not request.allow_auto_topic_creation:
         return []
     names = {topic.name for topic in request.topics if topic.name is not None and topic.topic_id == ZERO_ID}
-    return sorted(name for name in names if node.image.topic(name) is None and _is_legal(name))
-
-
-def _is_legal(name: str) -> bool:
-    try:
-        check_topic_name(name)
-    except ApiError:
-        return False
-    return True
+    return sorted(name for name in names if node.image.topic(name) is None and is_legal_name(name))
 
 
 def respond(node: Node, request: MetadataRequest, slot: Slot) -> MetadataResponse:
@@ -114,7 +106,7 @@ def _asked(node: Node, image: Image, wanted: MetadataRequestTopic) -> MetadataRe
     topic = image.topic(name)
     if topic is not None:
         return _described(topic)
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if _is_legal(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal_name(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
     return MetadataResponseTopic(error_code=node.error("Metadata", code), name=name)
 
 

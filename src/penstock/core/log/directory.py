@@ -99,6 +99,8 @@ class LogDirectory:
         data = yield from checkpoints.read_file(path)
         self.was_clean = data is not None
         if data is None:
+            # Folders made by the last run may have no lasting name yet, and nobody would ask for it again.
+            yield from sync_folder(self.root)
             return
         try:
             self.broker_epoch = int(json.loads(data)["brokerEpoch"])

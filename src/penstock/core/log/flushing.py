@@ -69,7 +69,7 @@ def _sync_segments(log: Log, end_offset: int, in_flight: bool) -> Steps[bool]:
 def _unsynced(log: Log) -> list[Segment]:
     found = []
     for segment in reversed(log.segments):
-        if segment.sealed and segment.end_offset <= log.synced_offset:
+        if segment.is_durable and segment.end_offset <= log.synced_offset:
             break
         if segment.size_bytes:
             found.append(segment)

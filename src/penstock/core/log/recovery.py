@@ -103,7 +103,9 @@ def _trust(log: Log, segment: Segment, next_base: int, listing: Listing) -> Step
     )
     if segment.size_bytes and not whole:
         yield from reindex(segment, log.settings.index_interval_bytes)
-        log.names_changed = True
+        # Nobody looks at a trusted segment again, so its new indexes must not be lost either.
+        yield from segment.sync(True)
+        yield from sync_folder(log.dir)
     else:
         for index in segment.indexes():
             index.synced = True

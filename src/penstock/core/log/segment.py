@@ -87,6 +87,17 @@ class Segment:
     def indexes(self) -> tuple[IndexFile, IndexFile, IndexFile]:
         return self.offsets, self.times, self.aborted
 
+    @property
+    def is_durable(self) -> bool:
+        """Sealed, and everything of it is on the disk for good."""
+        indexes = (self._offsets, self._times)
+        return (
+            self.sealed
+            and self.synced_bytes >= self.size_bytes
+            and all(index is not None and index.synced and not index.pending for index in indexes)
+            and (self._aborted is None or not self._aborted.pending)
+        )
+
     def files(self) -> list[File]:
         """Every file the segment may have."""
         return [self.log, self.offsets.file, self.times.file, self.aborted.file]

@@ -38,6 +38,14 @@ def check_topic_name(name: str) -> None:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name {name!r} is illegal: {problem}.")
 
 
+def is_legal_name(name: str) -> bool:
+    try:
+        check_topic_name(name)
+    except ApiError:
+        return False
+    return True
+
+
 def check_collision(image: Image, name: str) -> None:
     """Refuse two names that differ only in '.' and '_': metrics could not tell them apart."""
     if "." not in name and "_" not in name:

@@ -23,6 +23,7 @@ class Connection:
         "_out_bytes",
         "_reader",
         "_unsent",
+        "abandoned",
         "closing",
         "dirty",
         "gone",
@@ -47,6 +48,7 @@ class Connection:
         self.slots: deque[Slot] = deque()
         self.out: list[Part] = []
         self.closing = False
+        self.abandoned = False
         self.gone = False
         self.dirty = False
         self.reading = True
@@ -62,18 +64,21 @@ class Connection:
             self._frames = iter(self._reader.received(count))
         except DecodeError as error:
             self._malformed(error)
-            return
-        self._serve()
+        else:
+            self._serve()
 
     def feed(self, data: bytes) -> None:
-        """Take bytes from a world without buffers of ours."""
-        while data and not self.closing:
-            buffer = self.get_buffer(len(data))
-            taken = min(len(buffer), len(data))
-            buffer[:taken] = data[:taken]
-            del buffer
-            data = data[taken:]
-            self.received(taken)
+        """Take bytes from a world without buffers of ours; only while `reading`, as frames may wait in the buffer."""
+        assert self.reading, "bytes were fed to a connection that has asked for none"
+        self.last_active_ms = self._node.now_ms
+        if self.closing or not data:
+            return
+        try:
+            self._frames = iter(self._reader.feed(data))
+        except DecodeError as error:
+            self._malformed(error)
+        else:
+            self._serve()
 
     def rest(self) -> None:
         """Nothing has come for a while: give the buffer back."""
@@ -97,6 +102,11 @@ class Connection:
             self.closing = True
             self.mark()
 
+    def abandon(self) -> None:
+        """Close though not everything was sent: the peer does not read."""
+        self.closing = self.abandoned = True
+        self.mark()
+
     def take_output(self) -> list[Part]:
         """Everything that can be sent now, in order."""
         out, self.out = self.out, []
@@ -106,6 +116,8 @@ class Connection:
 
     def sent(self, bytes_left: int) -> None:
         """The world still holds this much unsent; go on reading once that is little enough."""
+        if bytes_left < self._unsent:
+            self.last_active_ms = self._node.now_ms
         self._unsent = bytes_left
         if not self.reading and not self.closing:
             self._serve()

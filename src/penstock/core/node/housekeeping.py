@@ -131,6 +131,7 @@ class Housekeeping:
             if quiet_ms >= IDLE_SWEEP_INTERVAL_MS:
                 connection.rest()
             if 0 <= idle_ms_max < quiet_ms and not connection.slots:
-                connection.close()
+                # One that is still there after it was closed does not read what it asked for.
+                connection.abandon() if connection.closing else connection.close()
             if number % SWEEP_SLICE == SWEEP_SLICE - 1:
                 yield Pause()

@@ -20,7 +20,7 @@ from penstock.core.wire.api.produce import (
     TopicProduceData,
 )
 from penstock.sim.clients.client import Client, Connection, Disconnected
-from penstock.sim.clients.records import CODECS, encode_values, make_value
+from penstock.sim.clients.records import CODECS, Sequences, encode_values, make_value
 from penstock.sim.events import Acknowledged, Batch, OutOfSequence, Partition, Sent
 from penstock.sim.machine import EPOCH_MS
 from penstock.sim.scheduler import MS, SECOND
@@ -66,13 +66,14 @@ class Producer:
         self._is_over = is_over
         self._next_number = 0
         self._producer_id = -1
+        self._identity = 0
         self._epoch = -1
-        self._first_number = 0  # The number that has sequence 0 under the present producer id.
+        self._sequences = Sequences()
 
     def script(self) -> Script[None]:
         """Send until it is over, and a little more: whoever still can makes progress."""
         if self._plan.idempotent:
-            yield from self._become_known(0)
+            yield from self._become_known()
         last_windows = LAST_WINDOWS
         while last_windows > 0:
             last_windows -= self._is_over()
@@ -105,7 +106,9 @@ class Producer:
 
     def _send(self, connection: Connection, batch: Batch) -> Future:
         plan, chance = self._plan, self._client.chance
-        identity = (self._producer_id, self._epoch, batch.first - self._first_number) if plan.idempotent else ()
+        identity: tuple[int, ...] = ()
+        if plan.idempotent:
+            identity = self._producer_id, self._epoch, self._sequences.of(batch.first, len(batch.values))
         timestamp_ms = EPOCH_MS + self._client.world.scheduler.now_us // MS
         records = encode_values(batch.values, timestamp_ms, chance.pick(CODECS), *identity)
         data = TopicProduceData(
@@ -115,7 +118,7 @@ class Producer:
         )
         request = ProduceRequest(acks=plan.acks, timeout_ms=PRODUCE_TIMEOUT_MS, topic_data=[data])
         version = chance.pick((BY_NAME_VERSION, ANY_VERSION))
-        self._client.world.witness.see(Sent(batch))
+        self._client.world.witness.see(Sent(batch, self._identity))
         if plan.acks == 0:
             connection.tell(request, version)
             return Future()
@@ -133,20 +136,21 @@ class Producer:
         if code in SEQUENCE_ERRORS and self._plan.idempotent:
             if all_before_acknowledged:
                 witness.see(OutOfSequence(batch, code.name))
-                yield from self._become_known(batch.first)
+                yield from self._become_known()
             return False
         assert code in RETRIABLE, f"{self._client.name} got {code!r}: {result.error_message}"
         return False
 
-    def _become_known(self, first_number: int) -> Script[None]:
-        """Get a producer id, under which `first_number` has sequence 0."""
+    def _become_known(self) -> Script[None]:
+        """Get a producer id, under which sequence numbers begin anew."""
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60 * SECOND // MS)
         while True:
             reply = yield from self._client.insist(request, InitProducerIdResponse)
             if reply.error_code == ErrorCode.NONE:
                 break
             yield from self._client.back_off()
-        self._producer_id, self._epoch, self._first_number = reply.producer_id, reply.producer_epoch, first_number
+        self._identity += 1
+        self._producer_id, self._epoch, self._sequences = reply.producer_id, reply.producer_epoch, Sequences()
 
     def _make_batch(self) -> Batch:
         first, chance, name = self._next_number, self._client.chance, self._client.name

@@ -16,6 +16,21 @@ PADDING_BYTES_MAX = 2_000
 CODECS = (Codec.NONE, Codec.NONE, Codec.NONE, Codec.GZIP, Codec.LZ4, Codec.ZSTD, Codec.SNAPPY)
 
 
+class Sequences:
+    """Gives each batch its place in the sequence of the present producer id, when it is first sent under that."""
+
+    def __init__(self) -> None:
+        self._next = 0
+        self._of: dict[int, int] = {}
+
+    def of(self, first_number: int, count: int) -> int:
+        """The sequence number of a batch, by the number of its first value."""
+        if first_number not in self._of:
+            self._of[first_number] = self._next
+            self._next += count
+        return self._of[first_number]
+
+
 def make_value(producer: str, number: int, chance: Chance) -> bytes:
     """A value that is mostly short and sometimes spans several sectors."""
     return f"{producer}#{number}:".encode() + chance.bytes(chance.skewed(0, PADDING_BYTES_MAX)).hex().encode()

@@ -1,4 +1,4 @@
-"""No duplicate under idempotence; without it, at most one copy per attempt."""
+"""No duplicate within an idempotent producer's id; without one, at most one copy per attempt."""
 
 from __future__ import annotations
 
@@ -15,6 +15,5 @@ class NoDuplicate(Invariant):
         if isinstance(event, Read):
             sent = self.model.partitions[event.partition].sent
             for value, copies in Counter(value for _, value in event.records).items():
-                origin = sent[value]
-                allowed = 1 if origin.idempotent else origin.attempts
+                allowed = sent[value].copies_max
                 self.demand(copies <= allowed, f"{event.partition} has {copies} copies of {value!r}, not {allowed}")

@@ -22,6 +22,4 @@ class OneOwner(Invariant):
             case Assigned(group, generation, member, partitions):
                 for partition in partitions:
                     owner = self._owners.setdefault((group, generation, partition), member)
-                    self.demand(
-                        owner == member, f"{partition} belongs to {owner} and {member} in {group}/{generation}"
-                    )
+                    self.demand(owner == member, f"{partition} belongs to {owner} and {member} in {group}/{generation}")

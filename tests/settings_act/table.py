@@ -1,0 +1,199 @@
+"""For every setting that acts: what to look at, and what is seen under its default and under another value."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.records.codecs import Codec
+from tests.settings_act import log_checks as log
+from tests.settings_act import node_checks as node
+from tests.settings_act import socket_checks as sockets
+from tests.settings_act.log_checks import HOUR_MS
+from tests.settings_act.trial import Flip, Trial
+
+NONE = ErrorCode.NONE
+BOTH = ["k=1", "k=2", "x=1"]
+LATEST = ["k=2", "x=1"]
+LOG_FILE = "t-0/00000000000000000000.log"
+
+
+def on(observe: Callable[..., object], *args: Any, **named: Any) -> Callable[[Trial], object]:
+    """An observation with its particulars."""
+    return lambda trial: observe(trial, *args, **named)
+
+
+TOPIC: Final[Mapping[str, Flip]] = {
+    "cleanup.policy": Flip(log.after_whatever_the_policy_does, ("delete", []), ("compact", LATEST)),
+    "compression.gzip.level": Flip(on(log.stored_level, Codec.GZIP, (-1, 1)), ("-1", [-1]), ("1", [1])),
+    "compression.lz4.level": Flip(on(log.stored_level, Codec.LZ4, (9, 17)), ("9", [9]), ("17", [17])),
+    "compression.type": Flip(log.stored_codec, ("producer", Codec.NONE), ("zstd", Codec.ZSTD)),
+    "compression.zstd.level": Flip(on(log.stored_level, Codec.ZSTD, (3, 19)), ("3", [3]), ("19", [19])),
+    "delete.retention.ms": Flip(log.has_mark_of_deletion, ("86400000", True), ("1000", False)),
+    "file.delete.delay.ms": Flip(log.is_set_aside, ("60000", True), ("1000", False)),
+    "flush.messages": Flip(log.survives_power_loss, ("9223372036854775807", False), ("2", True)),
+    "flush.ms": Flip(log.survives_power_loss, ("9223372036854775807", False), ("1000", True)),
+    "index.interval.bytes": Flip(log.index_bytes, ("4096", 0), ("0", 16)),
+    "internal.segment.bytes": Flip(log.segments_of_small_batches, (None, 1), ("100", 3)),
+    "max.compaction.lag.ms": Flip(log.after_overdue_compaction, ("9223372036854775807", BOTH), ("10000", LATEST)),
+    "max.message.bytes": Flip(log.error_of_large_batch, ("1048588", NONE), ("1000", ErrorCode.MESSAGE_TOO_LARGE)),
+    "message.timestamp.after.max.ms": Flip(
+        on(log.error_of_time, -2 * HOUR_MS), ("3600000", ErrorCode.INVALID_TIMESTAMP), ("36000000", NONE)
+    ),
+    "message.timestamp.before.max.ms": Flip(
+        on(log.error_of_time, 2 * HOUR_MS),
+        ("9223372036854775807", NONE),
+        ("3600000", ErrorCode.INVALID_TIMESTAMP),
+    ),
+    "message.timestamp.type": Flip(log.has_time_of_append, ("CreateTime", False), ("LogAppendTime", True)),
+    "min.cleanable.dirty.ratio": Flip(log.after_compaction, ("0.5", LATEST), ("1", BOTH)),
+    "min.compaction.lag.ms": Flip(log.after_compaction, ("0", LATEST), ("3600000", BOTH)),
+    "retention.bytes": Flip(log.kept_by_size, ("-1", ["a=1", "b=1", "c=1"]), ("100", ["b=1", "c=1"])),
+    "retention.ms": Flip(on(log.kept_after, 600_000), ("604800000", ["a=1"]), ("60000", [])),
+    "segment.bytes": Flip(log.segments_of_large_batches, ("1073741824", 1), ("1048576", 3)),
+    "segment.index.bytes": Flip(log.segments_with_dense_indexes, ("10485760", 1), ("36", 2)),
+    "segment.jitter.ms": Flip(on(log.segments_with_jitter, 10_000, 8_000), ("0", 1), ("9000", 2)),
+    "segment.ms": Flip(on(log.segments_after, 10_000), ("604800000", 1), ("5000", 2)),
+}
+
+# Broker settings that are the defaults of topics: the same is to be seen.
+_OF_TOPICS: Final[Mapping[str, Flip]] = {
+    "log.cleanup.policy": TOPIC["cleanup.policy"],
+    "compression.gzip.level": TOPIC["compression.gzip.level"],
+    "compression.lz4.level": TOPIC["compression.lz4.level"],
+    "compression.type": TOPIC["compression.type"],
+    "compression.zstd.level": TOPIC["compression.zstd.level"],
+    "log.cleaner.delete.retention.ms": TOPIC["delete.retention.ms"],
+    "log.segment.delete.delay.ms": TOPIC["file.delete.delay.ms"],
+    "log.flush.interval.messages": TOPIC["flush.messages"],
+    "log.flush.interval.ms": Flip(log.survives_power_loss, (None, False), ("1000", True)),
+    "log.flush.scheduler.interval.ms": TOPIC["flush.ms"],
+    "log.index.interval.bytes": TOPIC["index.interval.bytes"],
+    "log.cleaner.max.compaction.lag.ms": TOPIC["max.compaction.lag.ms"],
+    "message.max.bytes": TOPIC["max.message.bytes"],
+    "log.message.timestamp.after.max.ms": TOPIC["message.timestamp.after.max.ms"],
+    "log.message.timestamp.before.max.ms": TOPIC["message.timestamp.before.max.ms"],
+    "log.message.timestamp.type": TOPIC["message.timestamp.type"],
+    "log.cleaner.min.cleanable.ratio": TOPIC["min.cleanable.dirty.ratio"],
+    "log.cleaner.min.compaction.lag.ms": TOPIC["min.compaction.lag.ms"],
+    "log.retention.bytes": TOPIC["retention.bytes"],
+    "log.retention.ms": Flip(on(log.kept_after, 600_000), (None, ["a=1"]), ("60000", [])),
+    "log.retention.minutes": Flip(on(log.kept_after, 600_000), (None, ["a=1"]), ("1", [])),
+    "log.retention.hours": Flip(on(log.kept_after, 2 * HOUR_MS), ("168", ["a=1"]), ("1", [])),
+    "log.segment.bytes": TOPIC["segment.bytes"],
+    "log.index.size.max.bytes": TOPIC["segment.index.bytes"],
+    "log.roll.jitter.ms": Flip(on(log.segments_with_jitter, 10_000, 8_000), (None, 1), ("9000", 2)),
+    "log.roll.jitter.hours": Flip(on(log.segments_with_jitter, 100 * HOUR_MS, 90 * HOUR_MS), ("0", 1), ("99", 2)),
+    "log.roll.ms": Flip(on(log.segments_after, 10_000), (None, 1), ("5000", 2)),
+    "log.roll.hours": Flip(on(log.segments_after, 2 * HOUR_MS), ("168", 1), ("1", 2)),
+}
+_OF_LOGS: Final[Mapping[str, Flip]] = {
+    "log.retention.check.interval.ms": Flip(log.kept_when_looked_after, ("300000", ["a=1"]), ("10000", [])),
+    "log.flush.offset.checkpoint.interval.ms": Flip(log.has_recovery_points, ("60000", False), ("5000", True)),
+    "log.flush.start.offset.checkpoint.interval.ms": Flip(log.has_start_offsets, ("60000", False), ("5000", True)),
+    "log.cleaner.enable": Flip(log.after_compaction, ("true", LATEST), ("false", BOTH)),
+    "log.cleaner.backoff.ms": Flip(log.after_a_short_rest, ("15000", BOTH), ("1000", LATEST)),
+    "log.cleaner.dedupe.buffer.size": Flip(log.records_after_one_round, ("134217728", 9001), ("1048577", 18001)),
+    "producer.id.expiration.ms": Flip(
+        on(log.error_of_gap, 700_000), ("86400000", ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), ("60000", NONE)
+    ),
+    "producer.id.expiration.check.interval.ms": Flip(
+        on(log.error_of_gap, 10_000, expiration_ms=1000),
+        ("600000", ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        ("5000", NONE),
+    ),
+}
+_OF_THE_NODE: Final[Mapping[str, Flip]] = {
+    "node.id": Flip(node.node_id, ("1", [1]), ("7", [7])),
+    "broker.id": Flip(node.node_id, ("1", [1]), ("7", [7])),
+    "process.roles": Flip(node.starts, ("broker,controller", True), ("broker", False)),
+    "broker.rack": Flip(node.rack, (None, None), ("r1", "r1")),
+    "controller.listener.names": Flip(node.brokers_behind_extra_listener, ("CONTROLLER", 1), ("CONTROLLER,EXTRA", 0)),
+    "controller.quorum.voters": Flip(node.starts, ("", True), ("2@localhost:9093", False)),
+    "metadata.log.dir": Flip(node.metadata_folder, (None, ["/data"]), ("/elsewhere", ["/elsewhere"])),
+    "log.dir": Flip(node.data_folder, ("/tmp/kafka-logs", [f"/tmp/kafka-logs/{LOG_FILE}"]), ("/d", [f"/d/{LOG_FILE}"])),
+    "log.dirs": Flip(node.data_folder, (None, [f"/tmp/kafka-logs/{LOG_FILE}"]), ("/d", [f"/d/{LOG_FILE}"])),
+    "advertised.listeners": Flip(
+        node.address, (None, ("127.0.0.1", 9092)), ("PLAINTEXT://kafka.example:29092", ("kafka.example", 29092))
+    ),
+    "listener.security.protocol.map": Flip(
+        node.starts_with_another_name,
+        ("SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT", False),
+        ("CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT", True),
+    ),
+    "auto.create.topics.enable": Flip(
+        node.error_of_unknown_topic, ("true", NONE), ("false", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    ),
+    "delete.topic.enable": Flip(node.error_of_deletion, ("true", NONE), ("false", ErrorCode.TOPIC_DELETION_DISABLED)),
+    "num.partitions": Flip(node.partitions_of_new_topic, ("1", 1), ("3", 3)),
+    "default.replication.factor": Flip(
+        node.error_of_new_topic, ("1", NONE), ("2", ErrorCode.INVALID_REPLICATION_FACTOR)
+    ),
+    "penstock.disk.full.ratio": Flip(node.takes_writes_on_a_full_disk, ("0.9", True), ("0.5", False)),
+}
+_OF_REQUESTS: Final[Mapping[str, Flip]] = {
+    "max.connections": Flip(node.connections_taken, ("2147483647", node.CONNECTIONS), ("3", 3)),
+    "max.connections.per.ip": Flip(node.connections_taken, ("2147483647", node.CONNECTIONS), ("2", 2)),
+    "max.connections.per.ip.overrides": Flip(
+        on(node.connections_taken, "10.0.0.9"), ("", node.CONNECTIONS), ("10.0.0.9:2,10.0.0.1:4", 2)
+    ),
+    "connections.max.idle.ms": Flip(node.is_closed_when_idle, ("600000", False), ("30000", True)),
+    "socket.request.max.bytes": Flip(node.is_closed_for_size, ("104857600", False), ("4096", True)),
+    "fetch.max.bytes": Flip(node.bytes_of_fetch, ("57671680", 2), ("1024", 1)),
+    "max.incremental.fetch.session.cache.slots": Flip(node.gets_session, ("1000", True), ("0", False)),
+    "max.request.partition.size.limit": Flip(node.partitions_of_page, ("2000", 3), ("2", 2)),
+    "penstock.connection.slots.max": Flip(node.served_behind_a_waiting_one, ("100", True), ("1", False)),
+    "penstock.connection.bytes.max": Flip(node.replies_before_reading_stops, ("4194304", 10), ("65536", 2)),
+}
+_OF_GROUPS: Final[Mapping[str, Flip]] = {
+    "offset.metadata.max.bytes": Flip(node.error_of_note, ("4096", NONE), ("99", ErrorCode.OFFSET_METADATA_TOO_LARGE)),
+    "offsets.retention.minutes": Flip(on(node.offset_after, 2 * HOUR_MS), ("10080", 5), ("60", -1)),
+    "offsets.retention.check.interval.ms": Flip(
+        on(node.offset_after, 120_000, retention_minutes=1), ("600000", 5), ("60000", -1)
+    ),
+    "offsets.topic.compression.codec": Flip(node.codec_of_offsets, ("0", Codec.NONE), ("4", Codec.ZSTD)),
+    "offsets.topic.num.partitions": Flip(
+        node.offsets_folders,
+        ("50", sorted(f"/data/__consumer_offsets-{index}" for index in range(50))),
+        ("1", ["/data/__consumer_offsets-0"]),
+    ),
+    "offsets.topic.segment.bytes": Flip(node.segments_of_offsets, ("104857600", 1), ("1048576", 2)),
+    "group.initial.rebalance.delay.ms": Flip(on(node.joined_within, 2_000), ("3000", False), ("1000", True)),
+    "group.max.session.timeout.ms": Flip(
+        on(node.error_of_session_timeout, 900_000), ("1800000", NONE), ("60000", ErrorCode.INVALID_SESSION_TIMEOUT)
+    ),
+    "group.min.session.timeout.ms": Flip(
+        on(node.error_of_session_timeout, 5_000), ("6000", ErrorCode.INVALID_SESSION_TIMEOUT), ("1000", NONE)
+    ),
+    "group.max.size": Flip(node.errors_of_second_member, ("2147483647", []), ("1", [ErrorCode.GROUP_MAX_SIZE_REACHED])),
+}
+_OF_SOCKETS: Final[Mapping[str, Flip]] = {
+    "listeners": Flip(
+        on(sockets.is_reachable, sockets.OTHER_LOOPBACK),
+        (sockets.BASE["listeners"], False),
+        (sockets.BASE["listeners"].replace(sockets.LOOPBACK, sockets.OTHER_LOOPBACK), True),
+    ),
+    "socket.listen.backlog.size": Flip(sockets.has_room_for_ten_strangers, ("50", True), ("1", False)),
+    "socket.receive.buffer.bytes": Flip(
+        on(sockets.buffer_bytes, socket.SO_RCVBUF), ("102400", 204800), ("32768", 65536)
+    ),
+    "socket.send.buffer.bytes": Flip(on(sockets.buffer_bytes, socket.SO_SNDBUF), ("102400", 204800), ("32768", 65536)),
+    "penstock.metrics.host": Flip(
+        on(sockets.has_metrics_at, sockets.OTHER_LOOPBACK),
+        (sockets.LOOPBACK, False),
+        (sockets.OTHER_LOOPBACK, True),
+    ),
+    "penstock.metrics.port": Flip(sockets.has_metrics, ("-1", False), ("0", True)),
+    "penstock.open.files.max": Flip(on(sockets.open_files_within, 16), ("2048", False), ("16", True)),
+    "penstock.response.bytes.max": Flip(sockets.makes_slow_readers_wait, ("268435456", False), ("1048576", True)),
+}
+BROKER: Final[Mapping[str, Flip]] = {
+    **_OF_TOPICS,
+    **_OF_LOGS,
+    **_OF_THE_NODE,
+    **_OF_REQUESTS,
+    **_OF_GROUPS,
+    **_OF_SOCKETS,
+}

@@ -1,0 +1,54 @@
+"""Every setting that promises to act is changed, wherever it can be given, and the difference is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from penstock.core.base.settings import BROKER_KEYS, TOPIC_KEYS, Key, Standing, parse_value
+from penstock.core.base.settings.key import Dynamic
+from penstock.core.metadata.configs import FIXED_BY_SOCKETS
+from tests.settings_act.table import BROKER, TOPIC
+from tests.settings_act.trial import Flip, Place, Trial
+
+# Of these the default is no value to start a test with: there is none, or it names a port that may be taken.
+WITHOUT_DEFAULT = {"node.id", "broker.id", "process.roles", "controller.listener.names", "listeners"}
+
+
+def acting(keys: Mapping[str, Key]) -> set[str]:
+    return {name for name, key in keys.items() if key.standing is Standing.ACTS}
+
+
+def cases() -> Iterator[tuple[str, Place, Flip]]:
+    for name, flip in BROKER.items():
+        yield name, Place.FILE, flip
+        if BROKER_KEYS[name].dynamic is not Dynamic.READ_ONLY and name not in FIXED_BY_SOCKETS:
+            yield name, Place.ALL_BROKERS, flip
+            yield name, Place.ONE_BROKER, flip
+    for name, flip in TOPIC.items():
+        yield name, Place.NEW_TOPIC, flip
+        yield name, Place.TOPIC, flip
+
+
+CASES = [pytest.param(*case, id=f"{case[0]} {case[1].value}") for case in cases()]
+
+
+def test_every_acting_setting_has_a_check_and_nothing_else_has() -> None:
+    assert BROKER.keys() == acting(BROKER_KEYS)
+    assert TOPIC.keys() == acting(TOPIC_KEYS)
+
+
+@pytest.mark.parametrize(("keys", "flips"), [(BROKER_KEYS, BROKER), (TOPIC_KEYS, TOPIC)], ids=["broker", "topic"])
+def test_each_check_compares_the_default_with_another_value(keys: Mapping[str, Key], flips: Mapping[str, Flip]) -> None:
+    for name in flips.keys() - WITHOUT_DEFAULT:
+        key, (text, seen), (other_text, other_seen) = keys[name], flips[name].default, flips[name].other
+        assert text != other_text, name
+        assert seen != other_seen, name
+        assert (None if text is None else parse_value(key, text)) == key.default, name
+
+
+@pytest.mark.parametrize(("name", "place", "flip"), CASES)
+def test_a_setting_makes_its_difference(name: str, place: Place, flip: Flip) -> None:
+    for value, expected in (flip.default, flip.other):
+        assert flip.observe(Trial(name, value, place)) == expected, f"with {name}={value}"
