@@ -117,6 +117,7 @@ class LogModel(RuleBasedStateMachine):
         offset = self.log.start_offset + int((self.log.end_offset - self.log.start_offset) * part)
         drive(self.files, self.log.truncate_to(offset))
         assert self.log.end_offset <= offset
+        self.start_promised = min(self.start_promised, self.log.start_offset)
         self._forget_above(self.log.end_offset)
 
     @rule(space_bytes=st.integers(0, 600), count=st.integers(1, 5))

@@ -134,6 +134,29 @@ def test_a_disk_that_does_not_sync_refuses_changes() -> None:
     assert answer.topics[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
 
 
+def test_a_full_disk_refuses_a_change_and_forgets_it() -> None:
+    world = World()
+    world.files.space_bytes = 0
+    topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+    request = CreateTopicsRequest(topics=[topic], timeout_ms=1000)
+    first, second = world.client(), world.client()
+    first.send(request)
+    second.send(request)
+    world.settle()
+    codes = [reply.topics[0].error_code for client in (first, second) for reply in client.replies()]
+    assert len(codes) == 2
+    assert codes[0] == ErrorCode.KAFKA_STORAGE_ERROR
+    assert codes[1] in (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.TOPIC_ALREADY_EXISTS)
+    assert world.client().ask(request).topics[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    world.files.space_bytes = None
+    world.settle()
+    world.create("t")
+    world.client().ask(produce("t", b"a"), 9)
+    before = content(world.node.image)
+    world.restart(clean=False)
+    assert content(world.node.image) == before
+
+
 # The folder
 
 

@@ -41,14 +41,11 @@ SETTINGS = {
 
 
 class NodeFiles(MemoryFiles):
-    """The disk in memory as a whole node uses it: jobs and pauses never hold a test up unless all is delayed."""
+    """The disk in memory as a whole node uses it: it has a size, and a pause lets others run."""
 
     def _freespace(self, op: ports.FreeSpace) -> tuple[int, int]:
         free = 1 << 40 if self.space_bytes is None else self.space_bytes
         return free, 1 << 40
-
-    def _jobs(self) -> bool:
-        return self.delay is not None
 
     def perform(self, op: FileOp, done: Done) -> object:
         if self.delay is None and isinstance(op, ports.Pause):
@@ -83,6 +80,7 @@ class World:
 
     def _new_process(self) -> None:
         self.files = NodeFiles(self.disk)
+        self.clients: dict[Connection, Client] = {}
         settings = BrokerSettings({**SETTINGS, **self.given})
         self.node: Node = make_node(settings, self.files, Seeded(self.seed), lambda *note: self.notes.append(note))
 
@@ -105,10 +103,14 @@ class World:
         self._new_process()
         self.start()
 
-    def turn(self, event: Callable[[], object]) -> list[Connection]:
+    def turn(self, event: Callable[[], object]) -> None:
+        """One event, and then whatever it gave to send: a slice is read at once, as its file may go."""
         self.node.begin(self.now_ms)
         event()
-        return self.node.finish()
+        while ready := self.node.finish():
+            for connection in ready:
+                if connection in self.clients:
+                    self.clients[connection].collect()
 
     def settle(self, operations_max: int = 1_000_000) -> None:
         """Let everything that was asked of the disk come true."""
@@ -143,7 +145,8 @@ class World:
     def client(self, host: str = "10.0.0.1") -> Client:
         connection = self.node.connect(host, 1)
         assert connection is not None, "the node refused the connection"
-        return Client(self, connection)
+        self.clients[connection] = Client(self, connection)
+        return self.clients[connection]
 
     def create(self, name: str, partitions: int = 1, **configs: str) -> None:
         named = [CreatableTopicConfig(name=key.replace("_", "."), value=value) for key, value in configs.items()]
@@ -166,6 +169,12 @@ class Client:
         self._asked: deque[tuple[type[Response], int, int]] = deque()
         self._reader = FrameReader(1 << 30)
         self._number = 0
+        self._received = b""
+
+    def collect(self) -> None:
+        """Take what the node has for this client."""
+        self._received += b"".join(self._bytes_of(part) for part in self.connection.take_output())
+        self.connection.sent(0)
 
     def send(self, request: Request, version: int | None = None, answered: bool = True) -> None:
         self.world.turn(lambda: self.connection.feed(self.frame(request, version, answered)))
@@ -180,10 +189,8 @@ class Client:
         return b"".join(map(bytes, parts))
 
     def replies(self) -> list[Any]:
-        """What has come so far, decoded, without records being read ahead of their time."""
-        parts = self.connection.take_output()
-        data = b"".join(self._bytes_of(part) for part in parts)
-        self.world.turn(lambda: self.connection.sent(0))
+        """What has come so far, decoded."""
+        data, self._received = self._received, b""
         return [self._decode(bytes(frame)) for frame in self._reader.feed(data)] if data else []
 
     def ask(self, request: Request, version: int | None = None) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.metadata.configs import DELETE
+from penstock.core.metadata.configs import DELETE, SET
 from penstock.core.metadata.image import BROKER_RESOURCE
 from penstock.core.wire.api.incremental_alter_configs import (
     AlterableConfig,
@@ -90,12 +90,30 @@ def test_a_change_is_checked_together_with_earlier_ones() -> None:
     assert world.node.settings["log.cleaner.min.compaction.lag.ms"] == 7
 
 
-def test_a_file_that_contradicts_earlier_changes_is_told_so_in_one_line() -> None:
+def test_a_file_that_contradicts_earlier_changes_wins_and_the_node_says_so() -> None:
     world = World()
     assert alter(world, BROKER_RESOURCE, ALL, {"log.cleaner.max.compaction.lag.ms": "8"}) == 0
     world.given["log.cleaner.min.compaction.lag.ms"] = "9"
     world.restart()
-    assert world.node.state == "failed"
-    assert world.node.failure is not None
-    assert world.node.failure.startswith("with what was changed while running: log.cleaner.min.compaction.lag.ms (9) >")
-    assert "\n" not in world.node.failure
+    assert world.node.state == "running"
+    assert world.node.settings["log.cleaner.min.compaction.lag.ms"] == 9
+    (text,) = [text for level, text in world.notes if level == "error"]
+    assert text.startswith("settings changed while running are not in force: log.cleaner.min.compaction.lag.ms (9) >")
+
+
+def test_changes_that_contradict_each_other_leave_the_node_as_it_was() -> None:
+    """Each is checked against what is there, not against what comes with it in the same request."""
+    world = World()
+    changes = {ALL: ("log.cleaner.max.compaction.lag.ms", "8"), ONE: ("log.cleaner.min.compaction.lag.ms", "9")}
+    resources = [
+        AlterConfigsResource(
+            resource_type=BROKER_RESOURCE,
+            resource_name=broker,
+            configs=[AlterableConfig(name=name, config_operation=SET, value=value)],
+        )
+        for broker, (name, value) in changes.items()
+    ]
+    world.client().ask(IncrementalAlterConfigsRequest(resources=resources))
+    assert any("not in force" in text for level, text in world.notes if level == "error")
+    take_back(world, ONE, "log.cleaner.min.compaction.lag.ms")
+    assert world.node.settings["log.cleaner.max.compaction.lag.ms"] == 8

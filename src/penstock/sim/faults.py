@@ -134,6 +134,7 @@ class Injector:
     def _replace_disk(self) -> None:
         if self._sick:
             self._sick = False
+            self._victim.disk.volume.syncs_to_fail = 0
             self._victim.power_loss(self._down_us())
 
     # ---- connections

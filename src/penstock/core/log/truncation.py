@@ -53,6 +53,7 @@ def truncate_to(log: Log, offset: int) -> Steps[None]:
     position = segment.size_bytes if located is None else located.position
     log.end_offset = log.written_offset = offset if located is None else min(offset, located.header.base_offset)
     log.synced_offset = min(log.synced_offset, log.end_offset)
+    log.start_offset = min(log.start_offset, log.end_offset)
     dropped = [later for later in log.segments if later.base_offset > segment.base_offset]
     drop_unwritten(log, segment, position)
     for later in dropped:

@@ -57,7 +57,7 @@ def plan_increment(
             raise ApiError(ErrorCode.INVALID_REQUEST, f"Setting {key} is given more than once.")
         seen.add(key)
         _operate(after, resource_type, operation, key, value)
-    _check_values(settings, resource_type, name, after)
+    _check_values(image, settings, resource_type, name, after)
     return _difference(resource_type, name, before, after)
 
 
@@ -70,7 +70,7 @@ def plan_replacement(
         if value is None:
             raise ApiError(ErrorCode.INVALID_CONFIG, f"Setting {key} has no value.")
     after = {key: value for key, value in configs.items() if value is not None}
-    _check_values(settings, resource_type, name, after)
+    _check_values(image, settings, resource_type, name, after)
     return _difference(resource_type, name, image.config(resource_type, name), after)
 
 
@@ -110,20 +110,20 @@ def _keys(resource_type: int) -> Mapping[str, Key]:
     return {TOPIC_RESOURCE: TOPIC_KEYS, BROKER_RESOURCE: BROKER_KEYS}.get(resource_type, GROUP_KEYS)
 
 
-def _check_values(settings: BrokerSettings, resource_type: int, name: str, after: dict[str, str]) -> None:
+def _check_values(image: Image, settings: BrokerSettings, resource_type: int, name: str, after: dict[str, str]) -> None:
     try:
         if resource_type == TOPIC_RESOURCE:
             validate_topic_overrides(after, settings)
         elif resource_type == GROUP_RESOURCE:
             validate_group_overrides(after, settings)
         else:
-            _check_broker(settings, name, after)
+            _check_broker(image, settings, name, after)
     except SettingError as error:
         code = ErrorCode.INVALID_REQUEST if resource_type == BROKER_RESOURCE else ErrorCode.INVALID_CONFIG
         raise ApiError(code, str(error)) from None
 
 
-def _check_broker(settings: BrokerSettings, name: str, after: dict[str, str]) -> None:
+def _check_broker(image: Image, settings: BrokerSettings, name: str, after: dict[str, str]) -> None:
     """Each value for itself, and then all settings together: a node must be able to start with what is stored."""
     validate_dynamic(after, per_broker=name != "")
     if fixed := sorted(FIXED_BY_SOCKETS & after.keys()):
@@ -131,8 +131,10 @@ def _check_broker(settings: BrokerSettings, name: str, after: dict[str, str]) ->
     for key, value in sorted(after.items()):
         if key in BROKER_KEYS:
             parse_value(BROKER_KEYS[key], value)
-    own, for_all = settings.layers.dynamic_broker, settings.layers.dynamic_default
-    settings.with_dynamic(after, for_all) if name else settings.with_dynamic(own, after)
+    if name:
+        settings.with_dynamic(after, image.config(BROKER_RESOURCE, ""))
+    else:
+        settings.with_dynamic(image.config(BROKER_RESOURCE, str(settings.node_id)), after)
 
 
 def _difference(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ErrorCode, PenstockError
 from penstock.core.base.ports import Entry, FileFailure, ListDir, MakeDir, Steps
-from penstock.core.base.settings import SettingError, TopicSettings
+from penstock.core.base.settings import TopicSettings
 from penstock.core.log.checkpoints import read_file, replace
 from penstock.core.log.directory import LogDirectory
 from penstock.core.log.durable import sync_folder
@@ -156,7 +156,4 @@ def explain(error: Exception, root: str) -> str:
     """One line for a person about why a node did not start."""
     if isinstance(error, FileFailure):
         return f"the data folder {root} cannot be used: {error.message}"
-    if isinstance(error, SettingError):
-        # The file was fine by itself: what has been changed while running no longer goes with it.
-        return f"with what was changed while running: {error}; change the file, or what it contradicts"
     return str(error) if isinstance(error, PenstockError) else f"starting failed: {error!r}"

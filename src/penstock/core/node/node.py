@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import Entropy, Files, Steps
-from penstock.core.base.settings import BrokerSettings, Endpoint
+from penstock.core.base.settings import BrokerSettings, Endpoint, SettingError
 from penstock.core.base.steps import Tasks
 from penstock.core.metadata.fold import Delta
 from penstock.core.metadata.image import BROKER_RESOURCE, Image
@@ -194,11 +194,16 @@ class Node:
             self._apply_next()
 
     def reconfigure(self) -> None:
-        """Take the broker settings that the metadata holds, on top of those of the file."""
+        """Take the broker settings that the metadata holds, on top of those of the file. Where they contradict a file
+        that has changed since, the node goes on without them and says so, as Kafka does."""
         own = self.image.config(BROKER_RESOURCE, str(self.node_id))
         for_all = self.image.config(BROKER_RESOURCE, "")
         if own or for_all or self.settings is not self._static_settings:
-            self.settings = self._static_settings.with_dynamic(own, for_all)
+            try:
+                self.settings = self._static_settings.with_dynamic(own, for_all)
+            except SettingError as error:
+                self.log("error", f"settings changed while running are not in force: {'; '.join(error.problems)}")
+                return
             self.limits = Limits.of(self.settings)
             if hasattr(self, "replicas"):
                 self.replicas.settings = self.settings

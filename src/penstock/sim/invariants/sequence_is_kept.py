@@ -6,7 +6,7 @@ is all that Kafka's snapshots keep: a producer that repeats an earlier one is re
 
 from __future__ import annotations
 
-from penstock.sim.events import Acknowledged, Down, Event, OutOfSequence, Partition, Sent
+from penstock.sim.events import Acknowledged, Batch, Down, Event, OutOfSequence, Partition, Sent
 from penstock.sim.invariants.base import Invariant
 from penstock.sim.model import Model
 
@@ -19,28 +19,31 @@ class SequenceIsKept(Invariant):
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         self._restarts = 0
-        self._newest: dict[Source, int] = {}
-        self._at_last_ack: dict[Source, tuple[int, int]] = {}
+        self._restarts_when_sent: dict[Source, dict[int, int]] = {}
+        self._losses_when_acknowledged: dict[Source, dict[int, int]] = {}
 
     def see(self, event: Event) -> None:
         match event:
             case Down():
                 self._restarts += 1
             case Sent(batch):
-                source = batch.producer, batch.partition
-                self._newest[source] = max(self._newest.get(source, 0), batch.first)
+                sent = self._restarts_when_sent.setdefault((batch.producer, batch.partition), {})
+                sent.setdefault(batch.first, self._restarts)
             case Acknowledged(batch):
                 losses = self.model.partitions[batch.partition].losses
-                self._at_last_ack[batch.producer, batch.partition] = losses, self._restarts
-            case OutOfSequence():
-                self._judge(event)
+                acknowledged = self._losses_when_acknowledged.setdefault((batch.producer, batch.partition), {})
+                acknowledged[batch.first] = losses
+            case OutOfSequence(batch, error):
+                excused = self._is_lost(batch) or self._is_forgotten(batch)
+                self.demand(excused, f"{batch.producer} was refused {batch.first} in {batch.partition}: {error}")
 
-    def _judge(self, event: OutOfSequence) -> None:
-        batch = event.batch
-        source = batch.producer, batch.partition
-        losses, restarts = self._at_last_ack.get(source, (0, 0))
-        lost = self.model.partitions[batch.partition].losses > losses
-        forgotten = self._restarts > restarts and batch.first < self._newest[source]
-        self.demand(
-            lost or forgotten, f"{batch.producer} was refused number {batch.first} in {batch.partition}: {event.error}"
-        )
+    def _is_lost(self, batch: Batch) -> bool:
+        """Whether something was lost since the batch before was acknowledged."""
+        acknowledged = self._losses_when_acknowledged.get((batch.producer, batch.partition), {})
+        losses = max((losses for first, losses in acknowledged.items() if first < batch.first), default=0)
+        return self.model.partitions[batch.partition].losses > losses
+
+    def _is_forgotten(self, batch: Batch) -> bool:
+        """Whether the node restarted since this batch was first sent, with later ones behind it."""
+        sent = self._restarts_when_sent[batch.producer, batch.partition]
+        return self._restarts > sent[batch.first] and max(sent) > batch.first
