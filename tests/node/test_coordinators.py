@@ -75,7 +75,11 @@ def test_a_group_with_a_member_is_there_after_a_restart() -> None:
     world, client = grouped()
     protocols = [JoinGroupRequestProtocol(name="range", metadata=b"m")]
     join = JoinGroupRequest(
-        group_id="g", session_timeout_ms=30_000, rebalance_timeout_ms=30_000, protocol_type="consumer", protocols=protocols
+        group_id="g",
+        session_timeout_ms=30_000,
+        rebalance_timeout_ms=30_000,
+        protocol_type="consumer",
+        protocols=protocols,
     )
     member = client.ask(join, 5).member_id
     join.member_id = member

@@ -305,7 +305,9 @@ def test_topic_settings_act_on_what_comes_after() -> None:
 
 
 def test_limits_on_connections() -> None:
-    world = World({"max.connections": "3", "max.connections.per.ip": "2", "max.connections.per.ip.overrides": "10.0.0.9:1"})
+    world = World(
+        {"max.connections": "3", "max.connections.per.ip": "2", "max.connections.per.ip.overrides": "10.0.0.9:1"}
+    )
     first, _ = world.client("10.0.0.1"), world.client("10.0.0.1")
     assert world.node.connect("10.0.0.1", 1) is None
     assert world.node.connect("10.0.0.9", 1) is not None

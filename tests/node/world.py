@@ -81,8 +81,12 @@ class World:
     def _new_process(self) -> None:
         self.files = NodeFiles(self.disk)
         self.clients: dict[Connection, Client] = {}
-        settings = BrokerSettings({**SETTINGS, **self.given})
+        settings = BrokerSettings(self.file())
         self.node: Node = make_node(settings, self.files, Seeded(self.seed), lambda *note: self.notes.append(note))
+
+    def file(self) -> dict[str, str]:
+        """The settings of the next process."""
+        return {**SETTINGS, **self.given}
 
     def start(self) -> None:
         self.turn(self.node.start)
@@ -272,6 +276,4 @@ def values_of(records: Any) -> list[bytes | None]:
 
 def found_in(answer: Any) -> dict[tuple[str, int], Any]:
     """A fetch response's partitions by (topic, partition)."""
-    return {
-        (topic.topic, data.partition_index): data for topic in answer.responses for data in topic.partitions
-    }
+    return {(topic.topic, data.partition_index): data for topic in answer.responses for data in topic.partitions}

@@ -12,7 +12,12 @@ from penstock.core.wire.schema import Request
 from tests.wire.arbitrary import Arbitrary
 
 HUGE_COUNTS = (0x7FFFFFFF, 0x7FFFFFF0, 0x00FFFFFF, -2, -(2**31))
-HUGE_VARINTS = (b"\xff\xff\xff\xff\x0f", b"\xff\xff\xff\xff\x07", b"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", b"\xff" * 9)
+HUGE_VARINTS = (
+    b"\xff\xff\xff\xff\x0f",
+    b"\xff\xff\xff\xff\x07",
+    b"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01",
+    b"\xff" * 9,
+)
 
 
 class Malformed:

@@ -135,7 +135,9 @@ def check(broker: Broker, producer: Producer) -> None:
 
 def kill_again_and_again(rounds: int, seed: int) -> None:
     chance = Random(seed)
-    with Broker({"log.segment.bytes": "1048576", "log.flush.offset.checkpoint.interval.ms": "200"}, beside=True) as broker:
+    with Broker(
+        {"log.segment.bytes": "1048576", "log.flush.offset.checkpoint.interval.ms": "200"}, beside=True
+    ) as broker:
         broker.create_topic(PLAIN, PARTITIONS)
         broker.create_topic(ONCE, PARTITIONS)
         with producing(broker) as producers:
@@ -143,8 +145,10 @@ def kill_again_and_again(rounds: int, seed: int) -> None:
                 goal = chance.randint(50, 1500)
                 before = sum(len(producer.acknowledged) for producer in producers)
                 wait_until(
-                    lambda: sum(len(each.acknowledged) for each in producers) - before >= goal
-                    or any(each.failure for each in producers),
+                    lambda: (
+                        sum(len(each.acknowledged) for each in producers) - before >= goal
+                        or any(each.failure for each in producers)
+                    ),
                     timeout_s=60,
                     what=f"{goal} more acknowledgements",
                 )
@@ -152,8 +156,10 @@ def kill_again_and_again(rounds: int, seed: int) -> None:
                 broker.start()
             counts = [len(producer.acknowledged) for producer in producers]
             wait_until(
-                lambda: all(len(each.acknowledged) > count for each, count in zip(producers, counts, strict=True))
-                or any(each.failure for each in producers),
+                lambda: (
+                    all(len(each.acknowledged) > count for each, count in zip(producers, counts, strict=True))
+                    or any(each.failure for each in producers)
+                ),
                 timeout_s=60,
                 what="producing after the last restart",
             )

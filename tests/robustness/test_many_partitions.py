@@ -48,7 +48,9 @@ def open_files_limit(count: int) -> Iterator[None]:
 def produce_to_all(link: Link) -> None:
     for start in range(0, PARTITIONS, CHUNK):
         data = [
-            PartitionProduceData(index=index, records=bytes(build_batch([(None, b"%d" % index, (), 1_700_000_000_000)])))
+            PartitionProduceData(
+                index=index, records=bytes(build_batch([(None, b"%d" % index, (), 1_700_000_000_000)]))
+            )
             for index in range(start, start + CHUNK)
         ]
         request = ProduceRequest(

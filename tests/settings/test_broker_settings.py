@@ -140,6 +140,7 @@ def test_names_that_kafka_has_dropped_have_no_meaning() -> None:
         ({"controller.quorum.voters": "1@a:1,2@b:1"}, "several nodes are not built yet"),
         ({"controller.quorum.voters": "2@a:1"}, "must include this node's id 1"),
         ({"controller.quorum.bootstrap.servers": "a:1,b:1"}, "several nodes are not built yet"),
+        ({"offsets.topic.compression.codec": "5"}, "Unknown compression type id: 5"),
         ({"log.dirs": "/a,/b"}, "one log directory"),
         ({"log.dir": "/a,/b"}, "one log directory"),
         ({"log.roll.ms": "0"}, "log.roll.ms must be greater than or equal to 1"),

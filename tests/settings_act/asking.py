@@ -69,10 +69,10 @@ def words(world: World) -> list[str]:
 
 
 def metadata(world: World, topic: str | None = None, listener: str = "PLAINTEXT") -> Any:
-    connection = world.node.connect("10.0.0.1", 1, listener)
-    assert connection is not None
+    client = world.client()
+    client.connection.listener = listener
     topics = [] if topic is None else [MetadataRequestTopic(name=topic)]
-    return Client(world, connection).ask(MetadataRequest(topics=topics))
+    return client.ask(MetadataRequest(topics=topics))
 
 
 def find_coordinator(world: World) -> None:

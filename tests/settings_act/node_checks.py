@@ -105,10 +105,11 @@ def served_behind_a_waiting_one(trial: Trial) -> bool:
 def replies_before_reading_stops(trial: Trial) -> int:
     world = trial.begin(topic={})
     append(world, "a=" + "x" * 50_000)
-    client = world.client()
-    asked = b"".join(client.frame(fetch({("t", 0): 0}), 11) for _ in range(10))
-    world.turn(lambda: client.connection.feed(asked))
-    return sum(type(part) is Slice for part in client.connection.out)
+    asked = b"".join(world.client().frame(fetch({("t", 0): 0}), 11) for _ in range(10))
+    nobody = world.node.connect("10.0.0.1", 1)
+    assert nobody is not None
+    world.turn(lambda: nobody.feed(asked))
+    return sum(type(part) is Slice for part in nobody.out)
 
 
 # Requests

@@ -7,8 +7,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from penstock.core.apis.table import make_node
-from penstock.core.base.settings import BrokerSettings, SettingError
+from penstock.core.base.settings import SettingError
 from penstock.core.metadata.configs import SET
 from penstock.core.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from penstock.core.wire.api.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -17,7 +16,7 @@ from penstock.core.wire.api.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from tests.node.world import SETTINGS, NodeFiles, Seeded, World
+from tests.node.world import World
 
 Settings = Mapping[str, str | None]
 """None takes a setting away that the world would give."""
@@ -38,13 +37,11 @@ class Machine(World):
     """A world that takes settings away too."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = {name: value for name, value in {**SETTINGS, **settings}.items() if value is not None}
-        super().__init__()
+        self._without = {name for name, value in settings.items() if value is None}
+        super().__init__({name: value for name, value in settings.items() if value is not None})
 
-    def _new_process(self) -> None:
-        self.files = NodeFiles(self.disk)
-        settings = BrokerSettings(self._settings)
-        self.node = make_node(settings, self.files, Seeded(self.seed), lambda *note: self.notes.append(note))
+    def file(self) -> dict[str, str]:
+        return {name: value for name, value in super().file().items() if name not in self._without}
 
     def jump(self, duration_ms: int) -> None:
         """Move the clock in one step: whatever became due on the way is done once."""

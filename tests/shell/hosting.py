@@ -25,7 +25,9 @@ STEP_S_MAX = 20.0
 SMALL_SOCKET_BYTES = 16 * 1024
 
 
-def run(test: Callable[[], Awaitable[None]], loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None) -> None:
+def run(
+    test: Callable[[], Awaitable[None]], loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+) -> None:
     with asyncio.Runner(loop_factory=loop_factory, debug=loop_factory is None) as runner:
         runner.run(asyncio.wait_for(test(), 60))  # type: ignore[arg-type]
 

@@ -255,7 +255,9 @@ def test_a_full_disk_is_a_failure_that_comes_later(tmp_path: Path, monkeypatch: 
     on_a_loop(test)
 
 
-def test_a_failed_append_is_told_before_the_outcome_of_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_append_is_told_before_the_outcome_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Completions come in order per file, so whoever appends after a failure must not overtake it."""
 
     def full(fd: int, data: bytes) -> int:

@@ -29,7 +29,9 @@ each_loop = pytest.mark.parametrize("loop", LOOPS, ids=["uvloop", "asyncio"])
 
 @each_way
 @each_loop
-def test_a_node_serves_on_either_loop(tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop], direct: bool) -> None:
+def test_a_node_serves_on_either_loop(
+    tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop], direct: bool
+) -> None:
     async def test() -> None:
         async with hosted(tmp_path, direct=direct) as host:
             peer = await Peer.connect(host)
@@ -93,7 +95,9 @@ def test_who_never_reads_is_no_longer_read_from(tmp_path: Path, loop: Callable[[
             assert held < 131072 + 65536
             assert host.server.buffered_bytes < MIB
             other = await Peer.connect(host)
-            assert (await other.ask(ApiVersionsRequest(client_software_name="a", client_software_version="1"), 3)).api_keys
+            assert (
+                await other.ask(ApiVersionsRequest(client_software_name="a", client_software_version="1"), 3)
+            ).api_keys
             for _ in range(requests):
                 await deaf.skip()
             await sending
@@ -238,12 +242,18 @@ def test_who_never_reads_is_cut_off_when_its_time_is_over(tmp_path: Path, direct
 
 
 @each_loop
-def test_a_stop_with_requests_in_flight_loses_nothing(tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+def test_a_stop_with_requests_in_flight_loses_nothing(
+    tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
     acknowledged: list[int] = []
 
     async def interrupted() -> None:
         async with hosted(tmp_path) as host:
-            peer, waiting, deaf = await Peer.connect(host), await Peer.connect(host), await Peer.connect(host, small=True)
+            peer, waiting, deaf = (
+                await Peer.connect(host),
+                await Peer.connect(host),
+                await Peer.connect(host, small=True),
+            )
             await peer.create("t")
             await peer.create("big")
             await peer.fill("big", 10)

@@ -17,6 +17,7 @@ from penstock.core.log.log import Log
 from penstock.core.log.producers import Producers
 from penstock.core.log.scan import Located, walk_to
 from penstock.core.log.segment import Segment
+from penstock.core.node.views import Interest
 from penstock.core.records.batch import BatchHeader
 
 Patch = tuple[object, str, Any]
@@ -114,14 +115,29 @@ def _snapshot_ahead_of_log() -> list[Patch]:
     ]
 
 
+def _stale_session() -> list[Patch]:
+    """A session misses what happens between two of its fetches."""
+    honest = Interest.news
+
+    def news(self: Interest, size: int) -> None:
+        if self.view.parked is not None:
+            honest(self, size)
+
+    return [(Interest, "news", news)]
+
+
 BUGS: dict[str, Callable[[], list[Patch]]] = {
     "index not truncated": _index_not_truncated,
     "sequence check off": _sequence_check_off,
     "ack before write": _ack_before_write,
     "ack before sync": _ack_before_sync,
     "snapshot ahead of log": _snapshot_ahead_of_log,
+    "stale session": _stale_session,
 }
 """Every bug by its name."""
 
-LOG_BUGS = tuple(BUGS)
+LOG_BUGS = tuple(name for name in BUGS if name != "stale session")
 """Those that the log alone can show."""
+
+NODE_BUGS = ("sequence check off", "ack before write", "ack before sync", "stale session")
+"""Those that show through the whole node."""

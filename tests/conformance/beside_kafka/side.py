@@ -9,21 +9,24 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from penstock.core.records.batch import iterate_headers
 from penstock.core.wire import Message
 from penstock.core.wire.api_table import APIS
 from penstock.core.wire.fields import ZERO_UUID, Field, StructSpec
 from penstock.core.wire.frames import parse_response_header, request_frame
 
-ANSWER_S_MAX = 30.0
+ANSWER_S_MAX = 3.0
 CLIENT_ID = "sides"
 CLOSED = "the connection was closed"
 NOW_MS_MIN = 1_600_000_000_000
 
 _KEYS = {api.name: key for key, api in APIS.items()}
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[A-Za-z0-9_-]{22}$")
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 # Wording, addresses and places are each broker's own.
 _IGNORED = {"error_message", "batch_index_error_message", "host", "port", "cluster_id", "log_dir", "node_endpoints"}
 _INVENTED = {"producer_id", "session_id"}
+_NAMING = ("name", "topic", "topic_id", "partition_index", "partition", "index", "resource_type", "resource_name", "group_id")
+_EMPTY_IS_NULL = {"aborted_transactions"}
 _TIMES = {"log_append_time_ms", "last_timestamp"}
 
 
@@ -103,8 +106,12 @@ class Side:
         if hasattr(type(value), "SPEC"):
             fields = [field.name for field in type(value).SPEC.fields if field.name not in _IGNORED]
             return {each: self.mask(getattr(value, each), each) for each in fields}
-        if isinstance(value, list):
-            return [self.mask(each, name) for each in value]
+        if isinstance(value, list) or name in _EMPTY_IS_NULL:
+            return sorted((self.mask(each, name) for each in value or []), key=_identity)
+        if name == "records" and value:
+            # Kafka may add the beginning of a batch that does not fit; readers drop it.
+            whole = [position + header.size for position, header in iterate_headers(value, partial_tail=True)]
+            return bytes(value[: max(whole, default=0)])
         if name == "topic_id":
             return next((f"id of {topic}" for topic, each in self._ids.items() if each == value), value == ZERO_UUID)
         if isinstance(value, str):
@@ -132,12 +139,17 @@ class Side:
         while len(found) < count:
             try:
                 data = self._socket.recv(count - len(found))
-            except ConnectionResetError:
+            except (ConnectionResetError, TimeoutError):
                 return None
             if not data:
                 return None
             found += data
         return bytes(found)
+
+
+def _identity(value: Any) -> str:
+    """What an entry of a list speaks of; the order of the list says nothing."""
+    return str([value.get(key) for key in _NAMING] if isinstance(value, dict) else "")
 
 
 def _empty(field: Field) -> Any:
@@ -178,7 +190,7 @@ def differences(expected: Any, found: Any, path: str = "") -> Iterator[str]:
     if isinstance(expected, dict) and isinstance(found, dict):
         for key in sorted(expected.keys() | found.keys(), key=str):
             yield from differences(expected.get(key), found.get(key), f"{path}.{key}")
-    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+    elif isinstance(expected, list | tuple) and isinstance(found, list | tuple) and len(expected) == len(found):
         for index, pair in enumerate(zip(expected, found, strict=True)):
             yield from differences(*pair, f"{path}[{index}]")
     elif expected != found:

@@ -38,8 +38,10 @@ def _answer(node: Node, request: ListOffsetsRequest, version: int) -> Steps[List
         partitions = []
         for wanted in topic.partitions:
             try:
+                if version < _SINCE.get(wanted.timestamp, 0) or wanted.timestamp < EARLIEST_PENDING_UPLOAD:
+                    raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
                 partition = find_partition(node, topic.name, wanted.partition_index, wanted.current_leader_epoch)
-                found = yield from _find(partition, wanted, request.isolation_level, version)
+                found = yield from _find(partition, wanted, request.isolation_level)
                 code = 0
             except ApiError as error:
                 found, code = (UNKNOWN, UNKNOWN, UNKNOWN), node.error("ListOffsets", error.code)
@@ -59,19 +61,16 @@ def _described(index: int, code: int, found: Found, version: int) -> ListOffsets
     )
 
 
-def _find(partition: Partition, wanted: ListOffsetsPartition, isolation: int, version: int) -> Steps[Found]:
+def _find(partition: Partition, wanted: ListOffsetsPartition, isolation: int) -> Steps[Found]:
     log, when = partition.log, wanted.timestamp
-    if version < _SINCE.get(when, 0) or when < EARLIEST_PENDING_UPLOAD:
-        raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
     limit = partition.limit(isolation)
     if when == LATEST:
         return UNKNOWN, limit, partition.leader_epoch
     if when in (EARLIEST, EARLIEST_LOCAL):
-        return UNKNOWN, log.start_offset, log.epoch_at(log.start_offset)
-    if when == LATEST_TIERED:
+        is_empty = log.start_offset == log.end_offset
+        return UNKNOWN, log.start_offset, partition.leader_epoch if is_empty else log.epoch_at(log.start_offset)
+    if when in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return UNKNOWN, UNKNOWN, UNKNOWN
-    if when == EARLIEST_PENDING_UPLOAD:
-        raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
     found: Found | None = yield from (log.max_timestamp() if when == MAX_TIMESTAMP else log.offset_for_time(when))
     return found if found is not None and found[1] < limit else (UNKNOWN, UNKNOWN, UNKNOWN)
 

@@ -6,7 +6,7 @@ A topic that is created on the way is answered once it exists, so that the clien
 from __future__ import annotations
 
 from penstock.core.apis.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
-from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata.image import Image, TopicImage
 from penstock.core.metadata.topics import is_legal_name
 from penstock.core.node.internal_topics import create_missing

@@ -23,6 +23,14 @@ from penstock.core.wire.api.produce import (
     TopicProduceResponse,
 )
 
+# Of these a producer wants to know whether what it lacks was deleted, so the answer says where the log starts.
+_LOOKED_AT = (
+    ErrorCode.INVALID_TIMESTAMP,
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.UNKNOWN_PRODUCER_ID,
+)
+
 
 def handle(node: Node, request: ProduceRequest, slot: Slot) -> Answer:
     response = ProduceResponse(responses=[])
@@ -39,7 +47,7 @@ def handle(node: Node, request: ProduceRequest, slot: Slot) -> Answer:
                 partition, next_offset, result = _append(node, name, data, request, slot)
             except ApiError as error:
                 failed = True
-                results.append(_failure(node, data.index, error))
+                results.append(_failure(node, name, data.index, error))
                 continue
             results.append(result)
             if partition.high_watermark < next_offset and request.acks != 0:
@@ -85,12 +93,14 @@ def _append(
     return partition, appended.next_offset, result
 
 
-def _failure(node: Node, index: int, error: ApiError) -> PartitionProduceResponse:
+def _failure(node: Node, name: str | None, index: int, error: ApiError) -> PartitionProduceResponse:
     errors = error.record_errors if isinstance(error, RecordError) else ()
+    partition = node.replicas.get(name, index) if name is not None and error.code in _LOOKED_AT else None
     return PartitionProduceResponse(
         index=index,
         error_code=node.error("Produce", error.code),
         base_offset=NO_OFFSET,
+        log_start_offset=NO_OFFSET if partition is None else partition.log.start_offset,
         record_errors=[
             BatchIndexAndErrorMessage(batch_index=at, batch_index_error_message=text) for at, text in errors
         ],

@@ -183,7 +183,7 @@ class Log:
         for index in (segment.offsets, segment.times):
             if len(index.pending) >= PENDING_BYTES_MAX and not index.writing:
                 # A failure is no loss: the entries stay pending and are written when the segment is sealed.
-                self.context.tasks.run(index.spill(), _ignore)
+                self.context.tasks.run(index.spill(), _expect_no_mistake)
 
     # What is in flight
 
@@ -250,15 +250,16 @@ class Log:
         self.context.tasks.run(truncation.repair(self), self._repaired)
 
     def _repaired(self, result: object) -> None:
-        if isinstance(result, Exception):
+        _expect_no_mistake(result)
+        if isinstance(result, FileFailure):
             self.fail(result)
         self._progress()
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, failure: FileFailure) -> None:
         """The folder can no longer be trusted to keep what it is given."""
         if self.failure is None and not self.is_gone:
-            self.failure = error if isinstance(error, FileFailure) else FileFailure(-1, str(error))
-        self.blocked = str(error)
+            self.failure = failure
+        self.blocked = failure.message
 
     def _progress(self) -> None:
         if self.on_progress is not None:
@@ -286,6 +287,7 @@ class Log:
             self.context.tasks.run(flushing.flush(self), self._flushed)
 
     def _flushed(self, result: object) -> None:
+        _expect_no_mistake(result)
         self._progress()
         if self.flush_wanted and not isinstance(result, Exception):
             self.request_flush()
@@ -388,5 +390,7 @@ class Log:
         return cleaner.clean(self, now_ms, upto_offset, keys_max)
 
 
-def _ignore(_: object) -> None:
-    """For work whose failure shows where it matters."""
+def _expect_no_mistake(result: object) -> None:
+    """The disk may fail in the background, and that shows where it matters; our own mistakes must not hide there."""
+    if isinstance(result, Exception) and not isinstance(result, FileFailure):
+        raise result

@@ -40,7 +40,8 @@ def replay_batch(
 def producers_at(log: Log, offset: int) -> Steps[Producers]:
     """The producers' state at an offset: the newest good snapshot not above it, and the batches from there on."""
     producers, start = yield from _newest_snapshot(log.dir, log.snapshot_offsets, offset)
-    yield from replay_segments(producers, log.segments, max(start, log.start_offset), offset)
+    # Deleted records count as long as they are there: a producer may still send the next one.
+    yield from replay_segments(producers, log.segments, start, offset)
     return producers
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,8 @@ def start(node: Node) -> Steps[None]:
     node.replicas.on_removed = node.coordinators.removed
     yield from directory.load(lambda topic: node.replicas.topic_settings(node.image, topic), node.now_ms)
     if not directory.was_clean and directory.logs:
+        # The names of folders that were made shortly before a crash must last before anything in them is promised.
+        yield from sync_folder(node.settings.log_dir)
         node.log("info", f"recovered {len(directory.logs)} partition(s): the last stop was not a clean one")
     yield from node.replicas.adopt(node.image, node.now_ms)
     _register(node)
@@ -89,12 +92,23 @@ def _format(node: Node, root: str) -> Steps[Meta]:
     meta = Meta(META_VERSION, uuid_text(node.new_id()), node.node_id, uuid_text(node.new_id()))
     yield from replace(f"{root}/{META_FILE}", encode_meta(meta))
     yield from sync_folder(root)
+    yield from _sync_name(root)
     return meta
+
+
+def _sync_name(folder: str) -> Steps[None]:
+    """A folder that this process may not look into was made for it by somebody else, and lasts already."""
+    try:
+        yield from sync_folder(folder.rpartition("/")[0] or "/")
+    except FileFailure as failure:
+        if failure.errno != errno.EACCES:
+            raise
 
 
 def _open_quorum(node: Node, context: LogContext) -> Steps[Quorum]:
     folder = f"{node.settings.metadata_log_dir}/{METADATA_TOPIC}-0"
     yield MakeDir(folder)
+    yield from sync_folder(node.settings.metadata_log_dir)
     settings = TopicSettings(node.settings, {"segment.bytes": str(node.settings["metadata.log.segment.bytes"])})
     # Every record was synced before anybody heard of it, so looking at all of them again costs little and shows all.
     log = yield from open_log(METADATA_TOPIC, 0, folder, settings, context, Standing(False, 0, 0, None), node.now_ms)

@@ -37,6 +37,9 @@ from penstock.core.wire.schema import StoredRecord
 
 Note = Callable[[str, str], None]
 
+APPLY_RETRY_MS = 1_000
+"""How long to wait before a metadata change that the disk refused to follow is acted upon again."""
+
 
 class Node:
     """One broker and controller."""
@@ -280,7 +283,8 @@ class Node:
     def _applied(self, outcome: object) -> None:
         _, delta, done = self._publishing.popleft()
         if isinstance(outcome, Exception):
-            self.log("error", f"acting on a metadata change failed: {outcome}")
+            self.log("error", f"acting on a metadata change failed and will be tried again: {outcome}")
+            self.deadlines.at(self.now_ms + APPLY_RETRY_MS, lambda: self.publish(self.image, delta, lambda code: None))
         self.coordinators.apply(delta)
         done(ErrorCode.KAFKA_STORAGE_ERROR if isinstance(outcome, Exception) else ErrorCode.NONE)
         if self._publishing:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from penstock.core.base.ports import Steps
+from penstock.core.base.ports import FileFailure, Steps
 from penstock.core.base.settings import BrokerSettings, TopicSettings
 from penstock.core.log.directory import LogDirectory
+from penstock.core.log.log import Log
 from penstock.core.metadata.fold import Delta
 from penstock.core.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE, Image, TopicImage
 from penstock.core.partition.partition import Partition
@@ -53,6 +54,9 @@ class Replicas:
         """At start: take the logs that were found, create what is missing, remove what no topic owns."""
         for log in list(self._directory.logs.values()):
             topic = image.topic(log.topic)
+            if topic is not None and log.topic_id is None:
+                # A power loss took the file that says whose log this is, and maybe nothing else.
+                log.topic_id = topic.id
             if topic is None or log.partition >= len(topic) or log.topic_id != topic.id:
                 yield from self._directory.remove(log)
         for name in sorted(image.topics):
@@ -66,10 +70,18 @@ class Replicas:
             if self._node_id in topic.replicas[index] and self.get(topic.name, index) is None:
                 log = self._directory.logs.get((topic.name, index))
                 if log is None:
-                    log = yield from self._directory.create(topic.name, topic.id, index, settings, now_ms)
+                    log = yield from self._create(topic, index, settings, now_ms)
                 # Another image may have come while the disk worked: the newer one decides.
                 if self.get(topic.name, index) is None:
                     self._add(Partition(topic.name, index, topic.id, log, topic.leader_epochs[index], settings))
+
+    def _create(self, topic: TopicImage, index: int, settings: TopicSettings, now_ms: int) -> Steps[Log]:
+        try:
+            return (yield from self._directory.create(topic.name, topic.id, index, settings, now_ms))
+        except FileFailure:
+            # Half a log is none: the next attempt begins anew.
+            del self._directory.logs[topic.name, index]
+            raise
 
     def checkpoint_ends(self) -> Steps[None]:
         yield from self._directory.checkpoint_ends(self._high_watermarks())

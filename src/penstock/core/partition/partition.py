@@ -112,6 +112,9 @@ class Partition:
         rules = self.rules
         header = check_produced(records, rules, version, now_ms)
         if header.producer_id >= 0:
+            if header.is_transactional:
+                # Nobody here could ever end the transaction, and committed readers would wait for that for good.
+                raise ApiError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not served here")
             duplicate = log.producers.check(header)
             if duplicate is not None:
                 return self._already_here(duplicate)

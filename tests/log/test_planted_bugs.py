@@ -1,0 +1,127 @@
+"""Bugs planted on purpose: the model must find each of them, or it proves nothing about those that are not planted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase
+from hypothesis import settings as hypothesis_settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from penstock.core.base.ports import Steps
+from penstock.core.log import flushing, recovery, replay, retention, truncation
+from penstock.core.log.directory import LogDirectory
+from penstock.core.log.log import Log
+from penstock.core.log.offset_index import OffsetIndex
+from penstock.core.log.producers import Producers
+from penstock.core.log.segment import Segment
+from penstock.core.records import checksum
+from penstock.core.records.errors import CorruptBatch
+from tests.log import test_recovery
+from tests.log.test_log_model import LogModel
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def nothing(*_: Any) -> Steps[None]:
+    yield from ()
+
+
+def index_not_truncated(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(OffsetIndex, "truncate", nothing)
+
+
+def sequence_check_off(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Producers, "check", lambda *_: None)
+
+
+def checksums_ignored(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(checksum, "is_valid", lambda data, at, header: at + header.size <= len(data))
+
+
+def log_not_synced(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Segment, "sync", nothing)
+
+
+def names_not_synced(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(flushing, "sync_folder", nothing)
+
+
+def snapshot_ahead_of_the_log(patch: pytest.MonkeyPatch) -> None:
+    newest = replay._newest_snapshot
+    patch.setattr(replay, "_newest_snapshot", lambda folder, offsets, _: newest(folder, offsets, 1 << 62))
+    patch.setattr(recovery, "_drop_snapshots", nothing)
+    patch.setattr(truncation, "_drop_snapshots", nothing)
+
+
+def written_before_it_is(patch: pytest.MonkeyPatch) -> None:
+    waiting = Log._await_write
+
+    def await_write(log: Log, segment: Segment, batch: Any, has_producer: bool) -> None:
+        waiting(log, segment, batch, has_producer)
+        log.written_offset = log.end_offset
+
+    patch.setattr(Log, "_await_write", await_write)
+
+
+def clean_mark_stays(patch: pytest.MonkeyPatch) -> None:
+    def take(directory: LogDirectory) -> Steps[None]:
+        directory.was_clean = True
+        yield from ()
+
+    patch.setattr(LogDirectory, "_take_clean_mark", take)
+
+
+def empty_log_forgets_its_place(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(retention, "anchor", nothing)
+
+
+def lost_writes_not_cut_off(patch: pytest.MonkeyPatch) -> None:
+    def repair(log: Log) -> Steps[None]:
+        log.blocked = None
+        yield from ()
+
+    patch.setattr(truncation, "repair", repair)
+
+
+def test_power_loss_finds_checksums_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    checksums_ignored(monkeypatch)
+    found = 0
+    for seed in range(150):
+        try:
+            test_recovery.test_power_loss_keeps_what_was_synced(seed)
+        except (AssertionError, CorruptBatch):
+            found += 1
+    assert found > 1
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        index_not_truncated,
+        sequence_check_off,
+        log_not_synced,
+        names_not_synced,
+        snapshot_ahead_of_the_log,
+        written_before_it_is,
+        clean_mark_stays,
+        empty_log_forgets_its_place,
+        lost_writes_not_cut_off,
+    ],
+)
+def test_the_model_finds(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch)
+    with pytest.raises(BaseException):  # noqa: B017, PT011  # the shape of the harm is the bug's own
+        run_state_machine_as_test(
+            LogModel,
+            settings=hypothesis_settings(
+                derandomize=True,
+                database=None,
+                max_examples=1000,
+                stateful_step_count=40,
+                phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            ),
+        )

@@ -1,0 +1,190 @@
+"""Every invariant objects to the story it is made for, and not to the same story told right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from penstock.core.base.errors import ErrorCode
+from penstock.sim.court import Court
+from penstock.sim.events import (
+    Acknowledged,
+    Assigned,
+    Batch,
+    CommitAcknowledged,
+    CommitRead,
+    Down,
+    Event,
+    FetchAnswered,
+    FetchAsked,
+    FetchPart,
+    LogState,
+    OutOfSequence,
+    Partition,
+    Read,
+    Sent,
+    Stuck,
+    TopicDecided,
+    TopicsRead,
+    TopicWanted,
+    Unanswered,
+    Up,
+)
+from penstock.sim.invariants import Violation
+from penstock.sim.scheduler import Scheduler
+from penstock.sim.trace import Trace
+
+P = Partition("plain", 0)
+SYNCED = Partition("flushed", 0)
+FIRST = Batch(P, "one", 0, (b"a", b"b"), idempotent=True)
+SECOND = Batch(P, "one", 2, (b"c",), idempotent=True)
+PLAIN = Batch(P, "two", 0, (b"x",), idempotent=False)
+FLUSHED = Batch(SYNCED, "one", 0, (b"f",), idempotent=True)
+GOOD = (Sent(FIRST), Acknowledged(FIRST, 0), Sent(SECOND), Acknowledged(SECOND, 2))
+RECORDS = ((0, b"a"), (1, b"b"), (2, b"c"))
+
+
+def judge(story: Sequence[Event]) -> None:
+    court = Court(Scheduler(), Trace(), frozenset({"flushed"}))
+    for event in story:
+        court.see(event)
+
+
+def fetch(position: int, *parts: FetchPart, number: int = 1) -> tuple[Event, ...]:
+    return FetchAsked("reader", number, {P: position}), FetchAnswered("reader", number, parts)
+
+
+def up(end: int, partition: Partition = P, synced: int = 0) -> Up:
+    return Up({partition: LogState(0, synced, end)})
+
+
+def down(lost_power: bool, synced: int = 0, partition: Partition = P) -> Down:
+    return Down(lost_power, {partition: LogState(0, synced, 99)})
+
+
+CALM: dict[str, Sequence[Event]] = {
+    "all is read": (*GOOD, Read(P, 0, 3, RECORDS)),
+    "all is fetched": (*GOOD, *fetch(0, FetchPart(P, 0, 3, RECORDS))),
+    "a batch begins before the position": (*GOOD, *fetch(1, FetchPart(P, 0, 3, RECORDS))),
+    "nothing is there to be told": (*GOOD, *fetch(3)),
+    "a crash keeps what was written": (*GOOD, down(False), up(3), Read(P, 0, 3, RECORDS)),
+    "power loss takes what was not synced": (*GOOD, down(True, synced=2), up(2), Read(P, 0, 2, RECORDS[:2])),
+    "after a loss the end has gone back": (*GOOD, down(True), up(0), *fetch(0, FetchPart(P, 0, 0, ()))),
+    "a refused position that a loss took": (
+        *GOOD,
+        down(True),
+        up(0),
+        *fetch(3, FetchPart(P, ErrorCode.OFFSET_OUT_OF_RANGE, -1, ())),
+    ),
+    "another value at an offset that was lost": (
+        *GOOD,
+        down(True),
+        up(2),
+        Sent(PLAIN),
+        Acknowledged(PLAIN, 2),
+        Read(P, 0, 3, (*RECORDS[:2], (2, b"x"))),
+    ),
+    "a repeated plain batch": (Sent(PLAIN), Sent(PLAIN), Read(P, 0, 2, ((0, b"x"), (1, b"x")))),
+    "an idempotent batch under a second id": (
+        Sent(FIRST, 1),
+        Sent(FIRST, 2),
+        Read(P, 0, 4, ((0, b"a"), (1, b"b"), (2, b"a"), (3, b"b"))),
+    ),
+    "a refusal after a loss": (*GOOD[:3], down(True), up(0), OutOfSequence(SECOND, "refused")),
+    "a forgotten batch with a later one behind it": (
+        Sent(FIRST),
+        Sent(SECOND),
+        down(False),
+        OutOfSequence(FIRST, "refused"),
+    ),
+    "a newer commit": (CommitAcknowledged("group", P, 5), CommitRead("group", P, 7, 5)),
+    "an excused silence": (Unanswered("client", "Fetch", excused=True),),
+    "a topic that nobody decided about": (TopicWanted("t", exists=True), TopicsRead(())),
+    "the same owner in two generations": (
+        Assigned("group", 1, "a", (P,), is_leader=True),
+        Assigned("group", 2, "b", (P,), is_leader=True),
+    ),
+}
+
+BROKEN: dict[str, tuple[str, Sequence[Event]]] = {
+    "an acknowledged record is missing": ("AcknowledgedIsReadable", (*GOOD, Read(P, 0, 2, RECORDS[:2]))),
+    "another value is at its offset": (
+        "AcknowledgedIsReadable",
+        (*GOOD, Sent(PLAIN), Read(P, 0, 3, (*RECORDS[:2], (2, b"x")))),
+    ),
+    "an offset is acknowledged twice": ("AcknowledgedIsReadable", (*GOOD, Sent(PLAIN), Acknowledged(PLAIN, 2))),
+    "a crash takes what was written": ("AcknowledgedIsReadable", (*GOOD, down(False), up(2))),
+    "power loss takes what was synced": ("AcknowledgedIsReadable", (*GOOD, down(True, synced=2), up(1))),
+    "power loss takes what a flushed topic acknowledged": (
+        "AcknowledgedIsReadable",
+        (Sent(FLUSHED), Acknowledged(FLUSHED, 0), down(True, 0, SYNCED), up(0, SYNCED)),
+    ),
+    "power loss right after a crash still keeps what was synced": (
+        "AcknowledgedIsReadable",
+        (*GOOD, down(True, synced=3), Down(False, {}), up(2)),
+    ),
+    "a readable position is refused": (
+        "AcknowledgedIsReadable",
+        (*GOOD, *fetch(2, FetchPart(P, ErrorCode.OFFSET_OUT_OF_RANGE, -1, ()))),
+    ),
+    "an offset is left out": ("NoGap", (*GOOD, *fetch(0, FetchPart(P, 0, 3, (RECORDS[0], RECORDS[2]))))),
+    "the answer begins after the position": ("NoGap", (*GOOD, *fetch(0, FetchPart(P, 0, 3, RECORDS[1:])))),
+    "the end cannot be reached": ("NoGap", (Sent(PLAIN), Read(P, 0, 2, ((0, b"x"),)))),
+    "records change places": (
+        "Order",
+        (Sent(FIRST), Sent(SECOND), Read(P, 0, 3, ((0, b"c"), (1, b"a"), (2, b"b")))),
+    ),
+    "an idempotent batch is there twice": (
+        "NoDuplicate",
+        (Sent(SECOND), Sent(SECOND), Read(P, 0, 2, ((0, b"c"), (1, b"c")))),
+    ),
+    "a plain batch is there more often than it was sent": (
+        "NoDuplicate",
+        (Sent(PLAIN), Read(P, 0, 2, ((0, b"x"), (1, b"x")))),
+    ),
+    "a value that nobody sent": ("FetchedIsProduced", fetch(0, FetchPart(P, 0, 1, ((0, b"?"),)))),
+    "a damaged batch": ("FetchedIsProduced", fetch(0, FetchPart(P, 0, 1, (), damaged=True))),
+    "an end that goes back": (
+        "WatermarkRises",
+        (
+            *fetch(0, FetchPart(P, 0, 9, ()), number=1),
+            *fetch(0, FetchPart(P, 0, 8, ()), number=2),
+        ),
+    ),
+    "an end below what was acknowledged": ("WatermarkRises", (*GOOD, *fetch(3, FetchPart(P, 0, 2, ())))),
+    "news that a fetch does not hear": ("SessionsHearNews", (*GOOD, *fetch(0))),
+    "a refusal for no reason": ("SequenceIsKept", (*GOOD[:3], OutOfSequence(SECOND, "refused"))),
+    "a refusal of the newest batch after a restart": (
+        "SequenceIsKept",
+        (*GOOD[:3], down(False), up(3), OutOfSequence(SECOND, "refused")),
+    ),
+    "a lost commit": ("CommitsSurvive", (CommitAcknowledged("group", P, 5), CommitRead("group", P, 4, 5))),
+    "a client that waits for ever": ("EveryoneIsAnswered", (Unanswered("client", "Fetch", excused=False),)),
+    "a client that gets nowhere": ("EveryoneMakesProgress", (Stuck("client"),)),
+    "two owners": (
+        "OneOwner",
+        (Assigned("group", 1, "a", (P,), is_leader=True), Assigned("group", 1, "b", (P,), is_leader=False)),
+    ),
+    "a topic that vanished": (
+        "TopicsSurvive",
+        (TopicWanted("t", exists=True), TopicDecided("t", exists=True), TopicsRead(())),
+    ),
+    "a topic that came back": (
+        "TopicsSurvive",
+        (TopicWanted("t", exists=False), TopicDecided("t", exists=False), TopicsRead(("t",))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALM)
+def test_a_story_without_a_fault_is_not_objected_to(name: str) -> None:
+    judge(CALM[name])
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_story_is_objected_to_by_its_invariant(name: str) -> None:
+    invariant, story = BROKEN[name]
+    judge(story[:-1])
+    with pytest.raises(Violation, match=f"^{invariant}:"):
+        judge(story)
