@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from penstock.core.base.errors import ApiError, ErrorCode
@@ -154,8 +156,6 @@ def test_cached_reads_agree_with_reads_from_disk() -> None:
 
 
 def test_held_appends_keep_their_order_when_files_are_slow() -> None:
-    from random import Random
-
     files = MemoryFiles()
     log = new_log(files)
     files.delay = Random(1)
@@ -174,6 +174,25 @@ def test_held_appends_keep_their_order_when_files_are_slow() -> None:
     files.delay = None
     assert [record.offset for record in records_of(files, log)] == list(range(40))
     assert [record.offset for record in records_of(files, reopen(files))] == list(range(40))
+
+
+def test_readers_do_not_see_what_is_in_flight() -> None:
+    files = MemoryFiles()
+    log = new_log(files)
+    files.delay = Random(1)
+    fill(log, 20)
+    assert len(log.segments) > 2
+    while files.finish_one():
+        for offset in range(log.written_offset):
+            files.delay = None
+            pieces = (
+                drive(files, log.read(offset, 1 << 20, log.written_offset, True)),
+                log.read_cached(offset, 1 << 20, log.written_offset, True),
+            )
+            for piece in pieces:
+                if isinstance(piece, Slice):
+                    assert len(read_slice(files, piece)) == piece.length
+            files.delay = Random(1)
 
 
 def segment_offsets(files: MemoryFiles, log: object) -> list[int]:

@@ -114,6 +114,9 @@ class Side:
             return bytes(value[: max(whole, default=0)])
         if name == "topic_id":
             return next((f"id of {topic}" for topic, each in self._ids.items() if each == value), value == ZERO_UUID)
+        if name == "protocol_name" and value is None:
+            # A refusal names no protocol; older versions have only the empty string to say so with.
+            return ""
         if isinstance(value, str):
             return _UUID.sub("(invented)", value)
         if name in _INVENTED or name in _TIMES:

@@ -150,11 +150,9 @@ def test_offsets_come_back(sides: Sides, version: int) -> None:
     sides.create(topic, 2)
     sides.agree(lambda side: commit(side, 9, group, topic))
     for wanted in (group, "nobody", ""):
-        rows = [
-            {"name": topic, "topic_id": IdOf(topic), "partition_indexes": [0, 1, 5]},
-            {"name": "nowhere", "topic_id": UNKNOWN_ID, "partition_indexes": [0]},
-        ]
-        many = [{"group_id": wanted, "topics": rows}]
+        rows = [{"name": topic, "partition_indexes": [0, 1, 5]}, {"name": "nowhere", "partition_indexes": [0]}]
+        ids = [row | {"topic_id": each} for row, each in zip(rows, (IdOf(topic), UNKNOWN_ID), strict=True)]
+        many = [{"group_id": wanted, "topics": ids}]
         sides.same("OffsetFetch", version, group_id=wanted, topics=rows, groups=many)
         if version >= 2:
             every = [{"group_id": wanted, "topics": None}]

@@ -70,14 +70,18 @@ def _slice(
 
 def _limit(log: Log, segment: Segment, wanted: int, upto_offset: int) -> Steps[int]:
     """The position behind which a reader up to `upto_offset` must not see; exact only where it matters."""
-    if upto_offset >= (segment.end_offset if segment.sealed else log.written_offset):
-        # Appends in flight are behind everything that may be seen.
-        first = log.writes[0] if log.writes else None
-        return first.position if first is not None and first.segment is segment else segment.size_bytes
+    if upto_offset >= min(log.written_offset, segment.end_offset if segment.sealed else log.end_offset):
+        return _written_bytes(log, segment)
     if (yield from segment.offsets.lookup(upto_offset)) >= wanted:
         return wanted
     located = yield from locate(log, segment, upto_offset)
-    return segment.size_bytes if located is None else located.position
+    return _written_bytes(log, segment) if located is None else located.position
+
+
+def _written_bytes(log: Log, segment: Segment) -> int:
+    """What a segment's file holds; appends in flight, even to one that is sealed by now, come behind that."""
+    first = log.writes[0] if log.writes else None
+    return first.position if first is not None and first.segment is segment else segment.size_bytes
 
 
 def locate(log: Log, segment: Segment, offset: int) -> Steps[Located | None]:

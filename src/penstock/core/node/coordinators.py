@@ -6,17 +6,18 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.base.ports import Pause, Read, Steps
+from penstock.core.base.ports import Pause, Steps
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.groups.routing import partition_for_group
 from penstock.core.groups.settings import GroupSettings
 from penstock.core.groups.shard import GroupShard
 from penstock.core.metadata.fold import Delta
 from penstock.core.node.deadlines import KeyedTimers
+from penstock.core.node.folding import fold_log
 from penstock.core.node.refusals import refused
 from penstock.core.node.slots import Answerable, Slot
 from penstock.core.partition.partition import Partition
-from penstock.core.records.batch import iterate_headers, read_header
+from penstock.core.records.batch import BatchHeader, read_header
 from penstock.core.records.build import build_batch
 from penstock.core.records.codecs import Codec
 from penstock.core.records.record import iterate
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from penstock.core.node.node import Node
 
 OFFSETS_TOPIC = "__consumer_offsets"
-LOAD_BYTES = 1 << 20
 
 
 def group_settings(settings: BrokerSettings) -> GroupSettings:
@@ -88,22 +88,15 @@ class Coordinator:
         self._node.tasks.run(self._load(self.shard), self._loaded)
 
     def _load(self, shard: GroupShard) -> Steps[int]:
-        """Fold the log, oldest first; the partition takes no appends meanwhile, since only we append to it."""
-        log = self._partition.log
-        offset, end = log.start_offset, log.end_offset
-        while offset < end:
-            piece = yield from log.read(offset, LOAD_BYTES, end, True)
-            if piece is None:
-                break
-            data: bytes = yield Read(piece.file, piece.position, piece.length)
-            for position, header in iterate_headers(data, partial_tail=True):
-                if not header.is_control:
-                    for record in iterate(data, position):
-                        if record.key is not None:
-                            shard.replay(record.key, record.value, record.timestamp)
-                offset = header.next_offset
-            yield Pause()
-        return end
+        """The partition takes no appends meanwhile, since only we append to it."""
+
+        def take(data: bytes, position: int, header: BatchHeader) -> None:
+            if not header.is_control:
+                for record in iterate(data, position):
+                    if record.key is not None:
+                        shard.replay(record.key, record.value, record.timestamp)
+
+        return fold_log(self._partition.log, take)
 
     def _loaded(self, outcome: object) -> None:
         if self.closed:

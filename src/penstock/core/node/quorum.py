@@ -10,20 +10,20 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.base.ports import Read, Steps
+from penstock.core.base.ports import Steps
 from penstock.core.base.steps import Tasks
 from penstock.core.log.log import Log
 from penstock.core.metadata.fold import Delta, fold
 from penstock.core.metadata.framing import decode_record, encode_record
 from penstock.core.metadata.image import Image
-from penstock.core.records.batch import iterate_headers, read_header
+from penstock.core.node.folding import fold_log
+from penstock.core.records.batch import BatchHeader, read_header
 from penstock.core.records.build import build_batch
 from penstock.core.records.record import iterate
 from penstock.core.wire.schema import StoredRecord
 
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = bytes(15) + b"\x01"
-LOAD_BYTES = 1 << 20
 METADATA_EPOCH = 1
 
 Committed = Callable[[ErrorCode], None]
@@ -53,15 +53,12 @@ class Quorum:
 
     def load(self) -> Steps[Image]:
         """Fold what the log holds; called once, before anything is submitted."""
-        offset = self._log.start_offset
-        while offset < self._log.end_offset:
-            piece = yield from self._log.read(offset, LOAD_BYTES, self._log.end_offset, True)
-            assert piece is not None
-            data: bytes = yield Read(piece.file, piece.position, piece.length)
-            for position, header in iterate_headers(data, partial_tail=True):
-                records = [decode_record(record.value or b"") for record in iterate(data, position)]
-                self.latest, _ = fold(self.latest, records, header.last_offset)
-                offset = header.next_offset
+
+        def take(data: bytes, position: int, header: BatchHeader) -> None:
+            records = [decode_record(record.value or b"") for record in iterate(data, position)]
+            self.latest, _ = fold(self.latest, records, header.last_offset)
+
+        yield from fold_log(self._log, take)
         self._committed = self.latest
         return self.latest
 
