@@ -32,12 +32,9 @@ class MountedDisk:
         self._ballast = folder / "ballast"
 
     def fill(self) -> None:
-        try:
-            with self._ballast.open("wb", buffering=0) as ballast:
-                while True:
-                    ballast.write(bytes(BALLAST_BYTES))
-        except OSError as full:
-            assert full.errno == errno.ENOSPC
+        with self._ballast.open("wb", buffering=0) as ballast, pytest.raises(OSError, match="No space left"):
+            while True:
+                ballast.write(bytes(BALLAST_BYTES))
 
     def free(self) -> None:
         self._ballast.unlink()

@@ -57,7 +57,9 @@ def find(link: Link) -> ErrorCode:
 def committed(link: Link) -> list[int] | None:
     """The committed offsets, or None while they are being read back."""
     topics = [OffsetFetchRequestTopic(name="t", partition_indexes=list(range(KEYS)))]
-    answer = link.call(OffsetFetchRequest(group_id="g", topics=topics), OffsetFetchResponse, TIMEOUT_S, newest_version=7)
+    answer = link.call(
+        OffsetFetchRequest(group_id="g", topics=topics), OffsetFetchResponse, TIMEOUT_S, newest_version=7
+    )
     if answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
         return None
     assert answer.error_code == 0

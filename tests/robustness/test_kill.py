@@ -133,6 +133,20 @@ def check(broker: Broker, producer: Producer) -> None:
     assert numbers == sorted(numbers), f"{producer.name} is out of order"
 
 
+def wait_for_more(producers: list[Producer], goal: int) -> None:
+    """Until these have so many acknowledgements more, or one of them has failed."""
+
+    def count() -> int:
+        return sum(len(producer.acknowledged) for producer in producers)
+
+    enough = count() + goal
+    wait_until(
+        lambda: count() >= enough or any(producer.failure for producer in producers),
+        timeout_s=60,
+        what=f"{goal} more acknowledgements",
+    )
+
+
 def kill_again_and_again(rounds: int, seed: int) -> None:
     chance = Random(seed)
     with Broker(
@@ -142,27 +156,11 @@ def kill_again_and_again(rounds: int, seed: int) -> None:
         broker.create_topic(ONCE, PARTITIONS)
         with producing(broker) as producers:
             for _ in range(rounds):
-                goal = chance.randint(50, 1500)
-                before = sum(len(producer.acknowledged) for producer in producers)
-                wait_until(
-                    lambda: (
-                        sum(len(each.acknowledged) for each in producers) - before >= goal
-                        or any(each.failure for each in producers)
-                    ),
-                    timeout_s=60,
-                    what=f"{goal} more acknowledgements",
-                )
+                wait_for_more(producers, chance.randint(50, 1500))
                 broker.kill()
                 broker.start()
-            counts = [len(producer.acknowledged) for producer in producers]
-            wait_until(
-                lambda: (
-                    all(len(each.acknowledged) > count for each, count in zip(producers, counts, strict=True))
-                    or any(each.failure for each in producers)
-                ),
-                timeout_s=60,
-                what="producing after the last restart",
-            )
+            for producer in producers:
+                wait_for_more([producer], 1)
         for producer in producers:
             check(broker, producer)
 

@@ -21,14 +21,16 @@ ANSWER_S_MAX = 20.0
 
 def throw(broker: Broker, data: bytes) -> None:
     """Send bytes and the end of the stream, and wait until the node has closed its side."""
-    with socket.create_connection((broker.host, broker.port), ANSWER_S_MAX) as client:
-        # The node may have seen enough, and closed, before all was sent.
-        with suppress(ConnectionError):
-            client.sendall(data)
-            with suppress(OSError):
-                client.shutdown(socket.SHUT_WR)
-            while client.recv(1 << 16):
-                pass
+    # The node may have seen enough, and closed, before all was sent.
+    with (
+        socket.create_connection((broker.host, broker.port), ANSWER_S_MAX) as client,
+        suppress(ConnectionError),
+    ):
+        client.sendall(data)
+        with suppress(OSError):
+            client.shutdown(socket.SHUT_WR)
+        while client.recv(1 << 16):
+            pass
 
 
 def bombard(seed: int, count: int) -> None:

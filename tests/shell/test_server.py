@@ -137,6 +137,7 @@ def test_a_huge_answer_is_streamed(tmp_path: Path, loop: Callable[[], asyncio.Ab
     run(test, loop)
 
 
+@pytest.mark.slow
 @each_way
 def test_slow_readers_share_what_answers_may_hold(tmp_path: Path, direct: bool) -> None:
     async def test() -> None:
@@ -213,6 +214,7 @@ def test_connections_beyond_the_limit_are_closed_at_once(tmp_path: Path) -> None
     run(test)
 
 
+@pytest.mark.slow
 def test_an_idle_connection_is_closed_and_a_busy_one_is_not(tmp_path: Path) -> None:
     async def test() -> None:
         async with hosted(tmp_path, {"connections.max.idle.ms": "300"}) as host:
@@ -226,6 +228,7 @@ def test_an_idle_connection_is_closed_and_a_busy_one_is_not(tmp_path: Path) -> N
     run(test)
 
 
+@pytest.mark.slow
 @each_way
 def test_who_never_reads_is_cut_off_when_its_time_is_over(tmp_path: Path, direct: bool) -> None:
     async def test() -> None:
@@ -287,7 +290,7 @@ def test_a_second_node_in_the_same_folder_or_port_says_so_in_one_line(tmp_path: 
             with pytest.raises(Exception, match="is in use by another process"):
                 Host(BrokerSettings(node_settings({}, str(tmp_path / "one"), Ports())))
             taken = node_settings({}, str(tmp_path / "two"), Ports(host.addresses[0][1], 0))
-            with pytest.raises(Exception, match="cannot listen on .* choose another port"):
+            with pytest.raises(Exception, match=r"cannot listen on .* choose another port"):
                 await serve(BrokerSettings(taken), lambda: None)
 
     run(test)

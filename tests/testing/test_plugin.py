@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = [pytest.mark.client, pytest.mark.slow]
 
-THEIR_TESTS = '''
+THEIR_TESTS = """
 import pytest
 from penstock.client.blocking import Client
 
@@ -31,7 +31,7 @@ def test_the_node_is_the_same(penstock_broker):
 def test_settings_can_be_given(penstock_broker, penstock_topic):
     with Client(penstock_broker.bootstrap) as client:
         assert len(client.topic(penstock_topic, create=True).partitions) == 3
-'''
+"""
 
 
 def test_a_project_gets_a_node_and_topics(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.request import urlopen
 
 from penstock.client.admin import Admin
 from penstock.client.blocking import Client
@@ -129,6 +128,9 @@ class Broker:
 
     def metrics(self) -> dict[str, float]:
         """The node's metrics, each under its name with labels as it stands in the exposition."""
+        # Brings all of HTTP and TLS along, which most tests never need.
+        from urllib.request import urlopen
+
         with urlopen(f"http://{self.host}:{self._ports.http}/metrics", timeout=HTTP_S_MAX) as answer:
             lines: list[str] = answer.read().decode().splitlines()
         samples = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))

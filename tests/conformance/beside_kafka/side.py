@@ -25,7 +25,17 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 # Wording, addresses and places are each broker's own.
 _IGNORED = {"error_message", "batch_index_error_message", "host", "port", "cluster_id", "log_dir", "node_endpoints"}
 _INVENTED = {"producer_id", "session_id"}
-_NAMING = ("name", "topic", "topic_id", "partition_index", "partition", "index", "resource_type", "resource_name", "group_id")
+_NAMING = (
+    "name",
+    "topic",
+    "topic_id",
+    "partition_index",
+    "partition",
+    "index",
+    "resource_type",
+    "resource_name",
+    "group_id",
+)
 _EMPTY_IS_NULL = {"aborted_transactions"}
 _TIMES = {"log_append_time_ms", "last_timestamp"}
 
@@ -48,7 +58,7 @@ class Side:
 
     def __init__(self, name: str, port: int) -> None:
         self.name = name
-        self._port = port
+        self.port = port
         self._socket: socket.socket | None = None
         self._ids: dict[str, bytes] = {}
 
@@ -128,7 +138,7 @@ class Side:
     def _exchange(self, request: bytes) -> bytes | None:
         """The frame that answers, or None if the broker hung up."""
         if self._socket is None:
-            self._socket = socket.create_connection(("127.0.0.1", self._port), ANSWER_S_MAX)
+            self._socket = socket.create_connection(("127.0.0.1", self.port), ANSWER_S_MAX)
         self._socket.sendall(request)
         size = self._receive(4)
         frame = None if size is None else self._receive(struct.unpack(">i", size)[0])

@@ -88,7 +88,9 @@ def test_a_static_member(sides: Sides) -> None:
         said = [first.seen]
         member, generation = first.message.member_id, first.message.generation_id
         identity = {"group_id": "static", "generation_id": generation, "member_id": member}
-        said.append(side.ask("SyncGroup", 5, **identity | static, assignments=[{"member_id": member, "assignment": b"a"}]))
+        said.append(
+            side.ask("SyncGroup", 5, **identity | static, assignments=[{"member_id": member, "assignment": b"a"}])
+        )
         again = side.ask_raw("JoinGroup", 9, **join("static", **static))
         said.append(again.seen)
         said.append(side.ask("Heartbeat", 4, **identity | static))
@@ -119,7 +121,9 @@ def test_beats_of_strangers(sides: Sides, version: int) -> None:
         sides.same("LeaveGroup", version, group_id="nobody", members=[])
 
 
-def commit(side: Side, version: int, group: str, topic: str, generation: int = -1, member: str = "", **more: Any) -> Any:
+def commit(
+    side: Side, version: int, group: str, topic: str, generation: int = -1, member: str = "", **more: Any
+) -> Any:
     offsets = [
         {"partition_index": index, "committed_offset": offset, "committed_metadata": note}
         for index, offset, note in ((0, 5, "note"), (1, 6, None), (7, 1, ""), (0, -1, ""))

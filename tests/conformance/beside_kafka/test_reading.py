@@ -134,9 +134,7 @@ def test_ends_of_epochs(sides: Sides, version: int) -> None:
     topic = f"epochs-{version}"
     fill(sides, topic)
     for current, epoch in ((-1, 0), (0, 0), (0, 1), (0, 5), (1, 0), (-1, -1), (-1, 7)):
-        rows = [
-            {"partition": index, "current_leader_epoch": current, "leader_epoch": epoch} for index in (0, 3)
-        ]
+        rows = [{"partition": index, "current_leader_epoch": current, "leader_epoch": epoch} for index in (0, 3)]
         asked = [{"topic": topic, "partitions": rows}, {"topic": "nowhere", "partitions": rows[:1]}]
         sides.same("OffsetForLeaderEpoch", version, topics=asked)
 

@@ -140,9 +140,7 @@ def test_deletion_in_every_version(sides: Sides, version: int) -> None:
     name = f"deleted-{version}"
     sides.create(name)
     for wanted in (name, name, "not a name"):
-        sides.same(
-            "DeleteTopics", version, topics=[{"name": wanted}], topic_names=[wanted], timeout_ms=TIMEOUT_MS
-        )
+        sides.same("DeleteTopics", version, topics=[{"name": wanted}], topic_names=[wanted], timeout_ms=TIMEOUT_MS)
 
 
 def test_deletion_by_id(sides: Sides) -> None:

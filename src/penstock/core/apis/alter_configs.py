@@ -36,6 +36,8 @@ def _plan(node: Node, resource: AlterConfigsResource) -> list[StoredRecord]:
     if resource.resource_type == BROKER_LOGGER_RESOURCE:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Log levels are changed with IncrementalAlterConfigs only.")
     configs = {each.name: each.value for each in resource.configs}
+    if len(configs) < len(resource.configs):
+        raise ApiError(ErrorCode.INVALID_REQUEST, "A setting is given more than once.")
     return plan_replacement(node.quorum.latest, node.settings, resource.resource_type, resource.resource_name, configs)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Protocol
 
 from penstock.core.apis.committing import commit
-from penstock.core.base.errors import ApiError
+from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Answer, Slot
 from penstock.core.wire import Message
@@ -18,6 +19,8 @@ class Outcome(Protocol):
 
     error_code: int
     error_message: str | None
+    resource_type: int
+    resource_name: str
 
 
 Change = tuple[Callable[[], list[StoredRecord]], Outcome]
@@ -26,8 +29,11 @@ Change = tuple[Callable[[], list[StoredRecord]], Outcome]
 def alter(node: Node, slot: Slot, changes: list[Change], validate_only: bool, response: Message) -> Answer:
     """Plan every change, commit what may be, and answer for all."""
     records: list[StoredRecord] = []
+    times = Counter((outcome.resource_type, outcome.resource_name) for _, outcome in changes)
     for plan, outcome in changes:
         try:
+            if times[outcome.resource_type, outcome.resource_name] > 1:
+                raise ApiError(ErrorCode.INVALID_REQUEST, "Each resource may be named once.")
             records += plan()
         except ApiError as error:
             outcome.error_code = node.error(slot.api.name, error.code)

@@ -13,12 +13,15 @@ from penstock.core.wire.api.describe_cluster import (
 )
 
 BROKERS = 1
+CONTROLLERS = 2
 
 
 def handle(node: Node, request: DescribeClusterRequest, slot: Slot) -> Answer:
     if slot.version >= 1 and request.endpoint_type != BROKERS:
+        is_known = request.endpoint_type == CONTROLLERS
+        code = ErrorCode.MISMATCHED_ENDPOINT_TYPE if is_known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
         return DescribeClusterResponse(
-            error_code=node.error("DescribeCluster", ErrorCode.MISMATCHED_ENDPOINT_TYPE),
+            error_code=node.error("DescribeCluster", code),
             error_message="This is a broker's listener; ask a controller's about controllers.",
             endpoint_type=BROKERS,
             cluster_id="",

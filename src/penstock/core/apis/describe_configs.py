@@ -48,7 +48,7 @@ def _describe(node: Node, request: DescribeConfigsRequest, resource: DescribeCon
         result.error_message = error.message
         return result
     wanted = resource.configuration_keys
-    result.configs = [_entry(request, each) for each in found if wanted is None or each.name in wanted]
+    result.configs = [_entry(request, each) for each in found if not wanted or each.name in wanted]
     return result
 
 
@@ -65,6 +65,8 @@ def _settings_of(node: Node, resource_type: int, name: str) -> Iterable[Describe
         _check_this_node(node, name)
         return describe_broker(node.settings)
     if resource_type == GROUP_RESOURCE:
+        if not name:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "There are no settings for all groups; name one.")
         return describe_group(node.settings, image.config(GROUP_RESOURCE, name))
     if resource_type == BROKER_LOGGER_RESOURCE:
         _check_this_node(node, name)

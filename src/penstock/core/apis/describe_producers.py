@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.core.apis.lookup import find_partition
 from penstock.core.base.errors import ApiError
+from penstock.core.metadata.topics import check_topic_name
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Answer, Api, Slot
 from penstock.core.wire.api.describe_producers import (
@@ -29,6 +30,7 @@ def handle(node: Node, request: DescribeProducersRequest, slot: Slot) -> Answer:
 
 def _describe(node: Node, topic: str, index: int) -> PartitionResponse:
     try:
+        check_topic_name(topic)
         producers = find_partition(node, topic, index).log.producers
     except ApiError as error:
         return PartitionResponse(

@@ -55,7 +55,7 @@ def _flush(log: Log) -> Steps[None]:
 def _sync_segments(log: Log, end_offset: int, in_flight: bool) -> Steps[bool]:
     """Sync the segments above the recovery point; True when one of them was sealed, which may have made files."""
     was_sealed = False
-    for segment in _unsynced(log):
+    for segment in _unsynced(log, end_offset):
         was_sealed |= segment.sealed
         try:
             yield from segment.sync(not in_flight or (segment.sealed and segment.end_offset <= end_offset))
@@ -66,12 +66,13 @@ def _sync_segments(log: Log, end_offset: int, in_flight: bool) -> Steps[bool]:
     return was_sealed
 
 
-def _unsynced(log: Log) -> list[Segment]:
+def _unsynced(log: Log, end_offset: int) -> list[Segment]:
+    """Oldest first. A segment that holds nothing Written may not even have a file yet."""
     found = []
     for segment in reversed(log.segments):
         if segment.is_durable and segment.end_offset <= log.synced_offset:
             break
-        if segment.size_bytes:
+        if segment.base_offset < end_offset:
             found.append(segment)
     return found[::-1]
 

@@ -9,6 +9,7 @@ from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Append, File, FileFailure, Pause, Rename, Steps, Unlink
 from penstock.core.log import snapshots
 from penstock.core.log.durable import SyncFailed, sync_folder
+from penstock.core.log.flushing import flush
 from penstock.core.log.names import DELETED
 from penstock.core.log.segment import Segment
 
@@ -41,8 +42,7 @@ def retain(log: Log, now_ms: int, upto_offset: int) -> Steps[int]:
             log.roll(now_ms)
         expired = log.segments[: min(count, len(log.segments) - 1)]
         if expired:
-            if len(expired) + 1 == len(log.segments):
-                yield from anchor(log)
+            yield from _secure(log, len(expired))
             yield from _remove(log, expired, now_ms)
         return len(expired)
     except SyncFailed as failure:
@@ -72,6 +72,21 @@ def _count_expired(log: Log, now_ms: int, upto_offset: int) -> Steps[int]:
         while count < limit and now_ms - (yield from _newest_ms(segments[count])) > settings.retention_ms:
             count += 1
     return count
+
+
+def _secure(log: Log, count: int) -> Steps[None]:
+    """What is to go may be all that knows of the producers, and of where the log goes on: that must last first."""
+    first_offset = log.segments[count].base_offset
+    if log.synced_offset < first_offset or any(offset <= first_offset for offset in log.pending_snapshots):
+        try:
+            yield from flush(log)
+        except SyncFailed:
+            raise
+        except FileFailure:
+            # On a full disk nothing helps but to go on: removing is what makes room.
+            pass
+    if count + 1 == len(log.segments):
+        yield from anchor(log)
 
 
 def anchor(log: Log) -> Steps[None]:

@@ -19,6 +19,7 @@ from penstock.core.base.settings import (
     validate_topic_overrides,
 )
 from penstock.core.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Image
+from penstock.core.metadata.topics import check_topic_name
 from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import ConfigRecord
 
@@ -35,12 +36,18 @@ Operation = tuple[int, str, str | None]
 def check_resource(image: Image, resource_type: int, name: str) -> None:
     """Refuse settings for what does not exist."""
     if resource_type == TOPIC_RESOURCE:
+        if not name:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "There are no settings for all topics; name one.")
+        check_topic_name(name)
         if image.topic(name) is None:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name!r}.")
     elif resource_type == BROKER_RESOURCE:
         if name and not (name.isdecimal() and int(name) in image.brokers):
             raise ApiError(ErrorCode.INVALID_REQUEST, f"There is no broker {name!r}.")
-    elif resource_type != GROUP_RESOURCE:
+    elif resource_type == GROUP_RESOURCE:
+        if not name:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "There are no settings for all groups; name one.")
+    else:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Settings of resource type {resource_type} cannot be changed.")
 
 
@@ -68,7 +75,7 @@ def plan_replacement(
     check_resource(image, resource_type, name)
     for key, value in configs.items():
         if value is None:
-            raise ApiError(ErrorCode.INVALID_CONFIG, f"Setting {key} has no value.")
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"Setting {key} has no value.")
     after = {key: value for key, value in configs.items() if value is not None}
     _check_values(image, settings, resource_type, name, after)
     return _difference(resource_type, name, image.config(resource_type, name), after)
