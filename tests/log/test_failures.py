@@ -105,6 +105,28 @@ def test_a_lost_batch_is_not_taken_for_a_duplicate() -> None:
     assert offsets_of(files, log) == [0, 1]
 
 
+def test_nobody_gets_in_before_the_batch_that_was_lost_or_refused() -> None:
+    files = MemoryFiles()
+    log = new_log(files, Settings())
+    lost = batch_of(b"0.", producer_id=7, producer_epoch=0, base_sequence=0)
+    refused = batch_of(b"0.", producer_id=8, producer_epoch=2, base_sequence=40)
+    files.space_bytes = 10
+    append(log, lost)
+    files.delay = Random(0)
+    files.finish_one()
+    with pytest.raises(ApiError):
+        log.producers.check(read_header(refused))
+    files.finish_all()
+    files.space_bytes, files.delay = None, None
+    # Both producers are new here and have sent on meanwhile.
+    for batch in (lost, refused):
+        header = read_header(batch)
+        with pytest.raises(ApiError) as caught:
+            log.producers.check(header._replace(base_sequence=header.base_sequence + 1))
+        assert caught.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        assert log.producers.check(header) is None
+
+
 def test_a_failed_sync_takes_the_folder_offline() -> None:
     files = MemoryFiles()
     log = new_log(files)

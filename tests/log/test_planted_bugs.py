@@ -18,6 +18,7 @@ from penstock.core.log.offset_index import OffsetIndex
 from penstock.core.log.producers import Producers
 from penstock.core.log.segment import Segment
 from penstock.core.records import checksum
+from penstock.core.records.batch import BatchHeader
 from penstock.core.records.errors import CorruptBatch
 from tests.log import test_recovery
 from tests.log.test_log_model import LogModel
@@ -59,8 +60,8 @@ def snapshot_ahead_of_the_log(patch: pytest.MonkeyPatch) -> None:
 def written_before_it_is(patch: pytest.MonkeyPatch) -> None:
     waiting = Log._await_write
 
-    def await_write(log: Log, segment: Segment, batch: Any, has_producer: bool) -> None:
-        waiting(log, segment, batch, has_producer)
+    def await_write(log: Log, segment: Segment, batch: Any, header: BatchHeader) -> None:
+        waiting(log, segment, batch, header)
         log.written_offset = log.end_offset
 
     patch.setattr(Log, "_await_write", await_write)

@@ -163,3 +163,31 @@ def test_a_process_may_die_at_any_operation_of_retention() -> None:
             offsets = [record.offset for record in records_of(MemoryFiles(files.disk), again)]
             assert offsets == list(range(again.start_offset, 40))
     assert count > 10
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_producers_outlive_their_records(seed: int) -> None:
+    settings = settings_of(retention_ms=1000)
+    files = MemoryFiles()
+    log = new_log(files, settings)
+    drive(files, log.flush())
+    for sequence in range(3):
+        append(log, batch_of(b"x", producer_id=1, producer_epoch=0, base_sequence=sequence))
+    files.delay = Random(seed)
+    drive(files, log.retain(NOW_MS + 2000))
+    files.disk.lose_power(Random(seed))
+    again = reopen(files, settings)
+    assert again.end_offset == 3
+    known = again.producers.get(1)
+    assert known is not None
+    assert known.last_sequence == 2
+
+
+def test_a_full_disk_does_not_keep_retention_from_making_room() -> None:
+    files = MemoryFiles()
+    log = new_log(files, settings_of(retention_ms=1000, file_delete_delay_ms=0))
+    fill(log, 40)
+    files.space_bytes = 0
+    assert drive(files, log.retain(NOW_MS + 10_000)) > 3
+    drive(files, log.purge(NOW_MS + 10_000))
+    assert sum(len(files.content(path)) for path in files.paths() if path.endswith(".log")) == 0

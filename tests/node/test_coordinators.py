@@ -120,6 +120,15 @@ def test_while_a_coordinator_loads_its_groups_are_told_to_wait() -> None:
     assert committed(client, "g") == 7
 
 
+def test_a_commit_may_be_kept_for_longer_than_time_lasts() -> None:
+    world, client = grouped()
+    request = commit("g", 5)
+    request.retention_time_ms = 2**63 - 1
+    assert code_of(client.ask(request, 4)) == 0
+    world.restart()
+    assert committed(ready(world), "g") == 5
+
+
 def test_a_commit_that_could_not_be_written_never_happened() -> None:
     world, client = grouped()
     assert code_of(client.ask(commit("g", 1), 8)) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -85,7 +86,9 @@ class Producer(threading.Thread):
         if self._topic == ONCE:
             identity = {"producer_id": self._producer_id, "producer_epoch": 0, "base_sequence": 2 * number}
         values = [b"%d.%d" % (number, part) for part in range(2)]
-        batch = bytes(build_batch([(None, value, (), 1_700_000_000_000) for value in values], **identity))
+        # A producer is forgotten a day after its newest record, by the record's own time.
+        now_ms = time.time_ns() // 1_000_000
+        batch = bytes(build_batch([(None, value, (), now_ms) for value in values], **identity))
         data = [PartitionProduceData(index=self._partition, records=batch)]
         topics = [TopicProduceData(name=self._topic, partition_data=data)]
         request = ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=topics)

@@ -84,7 +84,7 @@ def test_only_a_process_can_be_killed() -> None:
         broker.kill()
 
 
-def test_the_threads_of_a_broker_end_with_it() -> None:
+def test_a_broker_closes_what_it_opened() -> None:
     with Broker():
         pass
     before = open_descriptors()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.testing.broker import Broker
+if TYPE_CHECKING:
+    from penstock.testing.broker import Broker
 
 TEST_NAME_CHARS_MAX = 60
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]+")
@@ -24,6 +26,8 @@ def penstock_settings() -> Mapping[str, object]:
 @pytest.fixture(scope="session")
 def penstock_broker(penstock_settings: Mapping[str, object]) -> Iterator[Broker]:
     """One node for the whole session; with pytest-xdist, one for each worker."""
+    from penstock.testing.broker import Broker
+
     with Broker(penstock_settings) as broker:
         yield broker
 

@@ -82,6 +82,8 @@ def clean(log: Log, now_ms: int, upto_offset: int, keys_max: int) -> Steps[Clean
     if log.is_maintaining or log.is_cleaning or log.blocked is not None:
         return None
     log.is_cleaning = True
+    # Taken now, while nothing is in doubt: what producers append from here on is above all that is cleaned.
+    producers = {producer_id: (known.last_offset, known.epoch) for producer_id, known in log.producers.items()}
     try:
         found = yield from dirtiness(log, now_ms, upto_offset)
         if not found.dirty_bytes:
@@ -89,7 +91,7 @@ def clean(log: Log, now_ms: int, upto_offset: int, keys_max: int) -> Steps[Clean
         if log.synced_offset < found.end_offset:
             yield from flush(log)
         groups = group_segments(log, found.end_offset)
-        plan = yield from _plan(log, groups, found, now_ms, keys_max)
+        plan = yield from _plan(log, groups, found, now_ms, keys_max, producers)
         result: Result = yield RunJob(Job(compact_segments, (plan,)))
         return (yield from _install(log, groups, result, now_ms))
     finally:
@@ -120,7 +122,14 @@ def group_segments(log: Log, end_offset: int) -> list[list[Segment]]:
     return groups
 
 
-def _plan(log: Log, groups: list[list[Segment]], found: Dirtiness, now_ms: int, keys_max: int) -> Steps[Plan]:
+def _plan(
+    log: Log,
+    groups: list[list[Segment]],
+    found: Dirtiness,
+    now_ms: int,
+    keys_max: int,
+    producers: dict[int, tuple[int, int]],
+) -> Steps[Plan]:
     aborted = yield from aborted_transactions(log, groups[0][0].base_offset, found.end_offset)
     return Plan(
         folder=log.dir,
@@ -131,7 +140,7 @@ def _plan(log: Log, groups: list[list[Segment]], found: Dirtiness, now_ms: int, 
         now_ms=now_ms,
         delete_retention_ms=log.settings.delete_retention_ms,
         index_interval_bytes=log.settings.index_interval_bytes,
-        producers={producer_id: (known.last_offset, known.epoch) for producer_id, known in log.producers.items()},
+        producers=producers,
         aborted=tuple(aborted),
         keys_max=keys_max,
     )

@@ -33,15 +33,15 @@ RECENT_BATCHES_MAX: Final = 64
 class Write:
     """An append that is not Written yet. `data` is kept while the append waits for an older file's last one."""
 
-    __slots__ = ("data", "end_offset", "has_producer", "is_done", "position", "segment")
+    __slots__ = ("data", "end_offset", "header", "is_done", "position", "segment")
 
     def __init__(
-        self, segment: Segment, position: int, end_offset: int, has_producer: bool, data: bytes | None
+        self, segment: Segment, position: int, end_offset: int, header: BatchHeader, data: bytes | None
     ) -> None:
         self.segment = segment
         self.position = position
         self.end_offset = end_offset
-        self.has_producer = has_producer
+        self.header = header
         self.data = data
         self.is_done = False
 
@@ -157,7 +157,7 @@ class Log:
         if not self.writes and self.context.files.append(segment.log, batch, self._appended):
             self.written_offset = last_offset + 1
         else:
-            self._await_write(segment, batch, header.producer_id >= 0)
+            self._await_write(segment, batch, header)
         return base_offset
 
     def _remember(self, base_offset: int, position: int) -> None:
@@ -187,13 +187,13 @@ class Log:
 
     # What is in flight
 
-    def _await_write(self, segment: Segment, batch: Buffer, has_producer: bool) -> None:
+    def _await_write(self, segment: Segment, batch: Buffer, header: BatchHeader) -> None:
         """Queue an append behind those in flight. One file's first append waits for the last one of the file before,
         so that after a crash the log is whole up to some offset and empty behind it."""
         writes = self.writes
         held = bool(writes) and (writes[-1].segment is not segment or writes[-1].data is not None)
         position = segment.size_bytes - len(batch)
-        write = Write(segment, position, self.end_offset, has_producer, bytes(batch) if held else None)
+        write = Write(segment, position, self.end_offset, header, bytes(batch) if held else None)
         first = not writes
         writes.append(write)
         if not held and not first:
@@ -239,12 +239,18 @@ class Log:
         self.blocked = f"a failed write is being undone: {failure.message}"
         self.orphans = sum(1 for write in lost if write.data is None and not write.is_done) - 1
         self.end_offset = self.written_offset
-        if any(write.has_producer for write in lost):
-            self.producers = SuspendedProducers()
+        self._suspend_producers(lost)
         truncation.drop_unwritten(self, lost[0].segment, lost[0].position)
         self._progress()
         if not self.orphans:
             self._begin_repair()
+
+    def _suspend_producers(self, lost: list[Write]) -> None:
+        suspended = SuspendedProducers(self.producers)
+        for write in lost:
+            if write.header.producer_id >= 0:
+                suspended.lose(write.header)
+        self.producers = suspended
 
     def _begin_repair(self) -> None:
         self.context.tasks.run(truncation.repair(self), self._repaired)

@@ -49,7 +49,7 @@ class Mark(NamedTuple):
 class Producer:
     """One producer's state in one partition."""
 
-    __slots__ = ("coordinator_epoch", "epoch", "last_timestamp", "marks", "transaction_offset")
+    __slots__ = ("coordinator_epoch", "epoch", "last_timestamp", "marks", "sequence_before", "transaction_offset")
 
     def __init__(self, epoch: int = NO_PRODUCER_EPOCH) -> None:
         self.epoch = epoch
@@ -57,10 +57,12 @@ class Producer:
         self.last_timestamp = NO_TIMESTAMP
         self.transaction_offset = NO_OFFSET
         self.marks: list[Mark] = []
+        # What counts as the last sequence while there is no batch.
+        self.sequence_before = NO_SEQUENCE
 
     @property
     def last_sequence(self) -> int:
-        return self.marks[-1].last_sequence if self.marks else NO_SEQUENCE
+        return self.marks[-1].last_sequence if self.marks else self.sequence_before
 
     @property
     def last_offset(self) -> int:
@@ -71,6 +73,7 @@ class Producer:
         if epoch != self.epoch:
             self.epoch = epoch
             self.marks.clear()
+            self.sequence_before = NO_SEQUENCE
 
 
 class Producers:
@@ -187,12 +190,41 @@ class Producers:
 
 
 class SuspendedProducers(Producers):
-    """Stands in while a failed append is undone: what was known may be of batches that are lost."""
+    """Stands in while a failed append is undone: what is `known` may be of batches that are lost.
 
-    __slots__ = ()
+    It remembers who was turned away. A producer sends on without waiting, and one that is otherwise unknown could
+    begin anywhere: its next batch must not get in before the one that was lost or refused.
+    """
+
+    __slots__ = ("_turned_away", "has_lost", "known")
+
+    def __init__(self, known: Producers) -> None:
+        super().__init__()
+        self.known = known
+        self.has_lost = False
+        self._by_id, self._ongoing, self._unreplicated = known._by_id, known._ongoing, known._unreplicated
+        self._turned_away: dict[int, BatchHeader] = {}
 
     def check(self, header: BatchHeader) -> NoReturn:
+        self.turn_away(header)
         raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "a failed write is being undone")
+
+    def lose(self, header: BatchHeader) -> None:
+        """A batch that is in `known` is lost, which makes all of it doubtful."""
+        self.has_lost = True
+        self.turn_away(header)
+
+    def turn_away(self, header: BatchHeader) -> None:
+        self._turned_away.setdefault(header.producer_id, header)
+
+    def hand_over(self, producers: Producers) -> None:
+        """Let those who were turned away and are not known begin with the batch they were turned away with."""
+        for producer_id, header in self._turned_away.items():
+            if producers.get(producer_id) is None:
+                producer = Producer(header.producer_epoch)
+                producer.sequence_before = header.base_sequence - 1
+                producer.last_timestamp = header.max_timestamp
+                producers.load(producer_id, producer)
 
 
 def _find_duplicate(producer: Producer, header: BatchHeader) -> Duplicate:

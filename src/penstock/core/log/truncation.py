@@ -33,8 +33,13 @@ def repair(log: Log) -> Steps[None]:
         yield Pause()
     yield from _cut(log.active, log.end_offset, log.active.size_bytes)
     log.epochs.truncate_end(log.end_offset)
-    if isinstance(log.producers, SuspendedProducers):
-        log.producers = yield from replay.producers_at(log, log.end_offset)
+    suspended = log.producers
+    assert isinstance(suspended, SuspendedProducers)
+    producers = suspended.known
+    if suspended.has_lost:
+        producers = yield from replay.producers_at(log, log.end_offset)
+    suspended.hand_over(producers)
+    log.producers = producers
     if log.failure is None:
         log.blocked = None
 
