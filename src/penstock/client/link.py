@@ -51,7 +51,10 @@ class Link:
         """Whether the broker has closed the connection while it was idle: then nothing asked on it was lost."""
         if self._peer.in_flight:
             return False
-        readable, _, _ = select.select([self._socket], [], [], 0)
+        # Not select(): it fails on descriptors above 1023, which a program with many connections has.
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        readable = poll.poll(0)
         return bool(readable)
 
     def call(self, request: Request, response: type[R], timeout: float, newest_version: int | None = None) -> R:

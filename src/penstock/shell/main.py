@@ -19,7 +19,8 @@ from penstock.shell.http import serve_http
 from penstock.shell.lock import FolderLock, FolderLocked
 from penstock.shell.server import Client, Server
 
-STOP_S_MAX = 30.0
+STOP_S_MAX = 300.0
+"""Ten thousand logs on a disk that syncs slowly take minutes to close, and closing them is worth the wait."""
 GARBAGE_ALLOCATIONS = 20_000
 
 _BUFFERS = {"socket.receive.buffer.bytes": socket.SO_RCVBUF, "socket.send.buffer.bytes": socket.SO_SNDBUF}

@@ -43,7 +43,9 @@ class Beside:
     def wait_ready(self, timeout_s: float) -> Ports:
         output = self._process.stdout
         assert output is not None
-        if not select.select([output], [], [], timeout_s)[0]:
+        poll = select.poll()
+        poll.register(output, select.POLLIN)
+        if not poll.poll(timeout_s * 1000):
             raise TimeoutError
         words = output.readline().split()
         # No word at all: the child closed its output, by ending.
