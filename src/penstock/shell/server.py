@@ -119,7 +119,12 @@ class Client(asyncio.BufferedProtocol):
         if connection is None or connection.closing:
             return
         server.begin()
-        connection.received(nbytes)
+        try:
+            connection.received(nbytes)
+        except Exception as error:
+            # A mistake of ours must cost one connection, not the node. The simulator lets it through, and fails.
+            server.node.log("error", f"a request failed and its connection was closed: {error!r}")
+            connection.abandon()
         server.node.metrics.bytes_in += nbytes
         if not connection.reading:
             self._transport.pause_reading()
