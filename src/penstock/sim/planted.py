@@ -69,8 +69,8 @@ def _ack_before_write() -> list[Patch]:
     """What was handed to the disk counts as Written."""
     honest = Log._await_write
 
-    def await_write(self: Log, segment: Segment, batch: Any, has_producer: bool) -> None:
-        honest(self, segment, batch, has_producer)
+    def await_write(self: Log, *arguments: Any) -> None:
+        honest(self, *arguments)
         self.written_offset = self.end_offset
 
     return [(Log, "_await_write", await_write)]
