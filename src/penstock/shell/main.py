@@ -168,13 +168,9 @@ class Host:
         return self._settled
 
     def _state_changed(self) -> None:
-        settled, state = self._settled, self.node.state
-        if settled is not None and not settled.done() and state != self._last_state:
-            self._last_state = state
-            if state in ("running", "stopped", "failed"):
-                settled.set_result(None)
-
-    _last_state = "starting"
+        settled = self._settled
+        if settled is not None and not settled.done() and self.node.state in ("running", "stopped", "failed"):
+            settled.set_result(None)
 
 
 def _bind(endpoint: Endpoint, settings: BrokerSettings) -> socket.socket:

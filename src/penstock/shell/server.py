@@ -28,6 +28,7 @@ class Server:
         self.disk: Disk
         self.clients: dict[Connection, Client] = {}
         self.on_state: Callable[[], None] = lambda: None
+        self._state = "starting"
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at_ms = 0
 
@@ -43,18 +44,22 @@ class Server:
     def finish(self) -> None:
         node = self.node
         now_us = time.monotonic_ns() // 1000
-        while ready := node.finish(now_us):
-            for connection in ready:
+        while True:
+            for connection in node.finish(now_us):
                 client = self.clients.get(connection)
                 if client is not None:
                     client.flush()
+            if not node.is_unfinished:
+                break
         elapsed_ms = (now_us - node.now_us) / 1000
         if elapsed_ms > node.metrics.stall_ms_max:
             node.metrics.stall_ms_max = elapsed_ms
         deadline = node.next_deadline_ms()
         if deadline is not None and (self._timer is None or deadline < self._timer_at_ms):
             self._arm(deadline)
-        self.on_state()
+        if node.state != self._state:
+            self._state = node.state
+            self.on_state()
 
     def has_room(self) -> bool:
         """Whether one more reply may be read ahead of its reader."""

@@ -110,7 +110,10 @@ class Segment:
         soonest_ms = min(settings.segment_ms, settings.max_compaction_lag_ms) - settings.segment_jitter_ms
         if waited_ms > soonest_ms and waited_ms > self._roll_after_ms(settings):
             return True
-        return self._offsets is not None and self._is_index_full(settings.segment_index_bytes)
+        # The indexes are asked only when this batch would add an entry to them.
+        return self.unindexed_bytes > settings.index_interval_bytes and self._is_index_full(
+            settings.segment_index_bytes
+        )
 
     def _roll_after_ms(self, settings: LogSettings) -> int:
         """Segments made at the same time roll at different ones, each at a moment that its name decides. Compaction

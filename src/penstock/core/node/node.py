@@ -120,17 +120,25 @@ class Node:
 
     def finish(self, now_us: int | None = None) -> list[Connection]:
         """End a turn: settle who was woken, and give the connections that have output or want to close."""
-        self.fetching.settle()
+        fetching = self.fetching
+        if fetching.woken:
+            fetching.settle()
         for connection in self.dirty:
             if not connection.reading:
                 connection.resume()
-        self.fetching.settle()
+        if fetching.woken:
+            fetching.settle()
         if self._served:
             self._observe((now_us or self.now_us) - self.now_us)
         ready, self.dirty = self.dirty, []
         for connection in ready:
             connection.dirty = False
         return ready
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether `finish` has more to give: sending may have let a connection go on that had been held back."""
+        return bool(self.dirty or self.fetching.woken)
 
     # What connections call
 

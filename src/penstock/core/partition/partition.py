@@ -102,8 +102,7 @@ class Partition:
     @property
     def last_stable_offset(self) -> int:
         """Below this every transaction is decided: what a read_committed reader may see."""
-        unstable = self.log.producers.first_unstable_offset
-        return self.high_watermark if unstable is None else min(unstable, self.high_watermark)
+        return self.log.producers.last_stable_offset(self.high_watermark)
 
     def append(self, records: memoryview, version: int, now_ms: int) -> Appended:
         """Append what a producer sent, or find that it is here already; raises the error its producer gets."""
