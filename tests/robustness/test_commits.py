@@ -25,7 +25,6 @@ from tests.waiting import wait_until
 
 COMMITS, BYTES_MAX = 50_000, 2_500_000
 COMMITS_SOAK, BYTES_MAX_SOAK = 1_000_000, 5_000_000
-SEGMENT_BYTES = 1 << 20
 RELOAD_S_MAX = 1.0
 KEYS = 10
 IN_FLIGHT = 200
@@ -73,7 +72,6 @@ def bytes_on_disk(broker: Broker) -> int:
 def check(commits: int, bytes_max: int) -> None:
     settings = {
         "offsets.topic.num.partitions": 1,
-        "offsets.topic.segment.bytes": SEGMENT_BYTES,
         "log.cleaner.backoff.ms": 100,
     }
     with Broker(settings, beside=True) as broker:

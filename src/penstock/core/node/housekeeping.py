@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 PURGE_INTERVAL_MS = 1_000
 IDLE_SWEEP_INTERVAL_MS = 1_000
 DISK_CHECK_INTERVAL_MS = 1_000
+INTERNAL_ROLL_BYTES = 1 << 20
+"""The active segment is never compacted. That of a coordinator is closed early: it holds little but repetitions, and
+is read as a whole whenever the node starts."""
 SWEEP_SLICE = 1_000
 """Connections looked at before others get their turn: less than a millisecond of work."""
 FLUSH_CHECK_INTERVAL_MS = 100
@@ -79,6 +82,8 @@ class Housekeeping:
         ranked = []
         for partition in self._partitions():
             if "compact" in partition.settings.cleanup_policy and not partition.removed:
+                if partition.internal and partition.log.active.size_bytes >= INTERNAL_ROLL_BYTES:
+                    partition.log.roll(self._node.now_ms)
                 upto = partition.last_stable_offset
                 dirtiness = yield from partition.log.dirtiness(self._node.now_ms, upto)
                 if dirtiness.is_due:
