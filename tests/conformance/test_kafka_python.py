@@ -63,7 +63,8 @@ def read(client: Any, count: int) -> list[Any]:
     deadline = time.monotonic() + DEADLINE_S
     while len(found) < count:
         assert time.monotonic() < deadline, f"{len(found)} of {count} records came"
-        for records in client.poll(100).values():
+        # With short polls the client can forget a SyncGroup that is under way.
+        for records in client.poll(500).values():
             found += records
     return found
 

@@ -71,7 +71,8 @@ def test_we_read_what_librdkafka_sends(broker: MockBroker, codec: Codec) -> None
     topic = f"from-{codec.name.lower()}"
     settings = {"bootstrap.servers": broker.address, "compression.type": codec.name.lower(), "log_level": 0}
     idempotent = codec is Codec.NONE
-    producer = Producer({**settings, "linger.ms": 20, "enable.idempotence": idempotent})
+    # A batch of one or two records would not shrink, and so be sent as it is: all of them wait for the flush.
+    producer = Producer({**settings, "linger.ms": 10_000, "enable.idempotence": idempotent})
     for key, value, headers, timestamp in RECORDS:
         producer.produce(topic, value, key, 0, headers=list(headers), timestamp=timestamp)
     assert producer.flush(TIMEOUT_S) == 0
