@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections import OrderedDict
 
 from penstock.core.base.ports import File
@@ -11,51 +12,63 @@ _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 
 
 class Descriptors:
-    """Opens files when they are used; the one opened longest ago and pinned by nobody is closed for a new one.
+    """Opens files when they are used; the one opened longest ago and pinned by nobody is closed for a new one, and so
+    is one whose `File` nobody holds any longer.
 
-    Only the thread of the loop comes here, so that a descriptor is never closed under an append.
+    Only the thread of the loop opens and evicts, so that a descriptor is never closed under an append.
     """
 
     def __init__(self, open_files_max: int) -> None:
         self._max = open_files_max
-        self._open: OrderedDict[int, File] = OrderedDict()
+        self._open: OrderedDict[int, weakref.ref[File]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._open)
 
     def open(self, file: File, create: bool) -> int:
         if file.fd >= 0:
             return file.fd
-        file.fd = os.open(file.path, _FLAGS | (os.O_CREAT if create else 0), 0o644)
-        self._open[file.fd] = file
+        fd = file.fd = os.open(file.path, _FLAGS | (os.O_CREAT if create else 0), 0o644)
+        self._open[fd] = weakref.ref(file, lambda _: self._dropped(fd))
         if len(self._open) > self._max:
             self._close_oldest(file)
-        return file.fd
+        return fd
 
     def pin(self, file: File) -> None:
         file.pins += 1
 
     def unpin(self, file: File) -> None:
         file.pins -= 1
-        if file.pins == 0 and file.fd >= 0 and self._open.get(file.fd) is not file:
-            os.close(file.fd)
-            file.fd = -1
+        if file.pins == 0 and file.fd >= 0 and file.fd not in self._open:
+            self._close(file)
 
     def forget(self, file: File) -> None:
         """The file's name goes: close it, unless a reader holds it; then its last reader closes it."""
         if file.fd >= 0:
             self._open.pop(file.fd, None)
             if file.pins == 0:
-                os.close(file.fd)
-                file.fd = -1
+                self._close(file)
 
     def close_all(self) -> None:
         while self._open:
-            self._close(self._open.popitem()[1])
+            fd, reference = self._open.popitem()
+            file = reference()
+            if file is not None:
+                file.fd = -1
+            os.close(fd)
 
     def _close_oldest(self, newest: File) -> None:
-        for fd, file in self._open.items():
-            if file.pins == 0 and file is not newest:
+        for fd, reference in self._open.items():
+            file = reference()
+            if file is not None and file is not newest and file.pins == 0:
                 del self._open[fd]
                 self._close(file)
                 return
+
+    def _dropped(self, fd: int) -> None:
+        """The last one who held the file has let go of it."""
+        if self._open.pop(fd, None) is not None:
+            os.close(fd)
 
     def _close(self, file: File) -> None:
         os.close(file.fd)

@@ -20,9 +20,10 @@ Done = Callable[[object], None]
 
 
 class File:
-    """A logical file. The shell opens it when first used and may close it again between uses."""
+    """A logical file. The shell opens it when first used, may close it again between uses, and closes it when nobody
+    holds this value any longer."""
 
-    __slots__ = ("fd", "path", "pins")
+    __slots__ = ("__weakref__", "fd", "path", "pins")
 
     def __init__(self, path: str) -> None:
         self.path = path

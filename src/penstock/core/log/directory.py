@@ -142,6 +142,10 @@ class LogDirectory:
         gone = f"{log.dir}.{(log.topic_id or b'').hex() or 0}{DELETED_DIR}"
         yield RenameDir(log.dir, gone)
         yield from sync_folder(self.root)
+        # The log's own values of its files first: behind them the disk may hold them open, and with them their space.
+        for file in log.files():
+            file.path = f"{gone}/{file.path.rpartition('/')[2]}"
+            yield Unlink(file)
         yield from self._unlink_folder(gone)
 
     def _unlink_folder(self, path: str) -> Steps[None]:

@@ -365,6 +365,11 @@ class Log:
     def epoch_at(self, offset: int) -> int:
         return self.epochs.at(offset)
 
+    def files(self) -> list[File]:
+        """Every file that the log may have used, those set aside for deletion too."""
+        used = [file for segment in self.segments for file in segment.files()]
+        return used + [file for _, file in self.trash]
+
     def size_bytes(self) -> int:
         return sum(segment.size_bytes for segment in self.segments)
 

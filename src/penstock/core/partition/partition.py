@@ -196,6 +196,7 @@ class Partition:
     def remove(self) -> None:
         """The topic is gone: nobody waits for it any longer."""
         self.removed = True
+        self.log.on_progress = None
         while self._waiting:
             self._waiting.popleft()[1].committed(self, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         for watcher in list(self.watchers):
