@@ -203,4 +203,6 @@ def temporary_folder() -> Path:
 
 def cluster_id(folder: Path) -> str:
     """Kafka wants a UUID in URL-safe base64; one that follows from the folder keeps reruns equal."""
-    return base64.urlsafe_b64encode(hashlib.sha256(str(folder).encode()).digest()[:16]).decode().rstrip("=")
+    text = base64.urlsafe_b64encode(hashlib.sha256(str(folder).encode()).digest()[:16]).decode().rstrip("=")
+    # An id that began with a dash would be taken for an option.
+    return "A" + text[1:]
