@@ -29,6 +29,8 @@ TOPIC = "orders"
 CITIES = ("Aarhus", "Bergen", "Cork", "Delft", "Evora")
 READY_S_MAX = 20
 POLL_S = 5.0
+DERIVED_PORTS = (1001, 2000)
+"""The controller's and the metrics' port, counted from the node's."""
 QUIET = {"log_level": "0"}
 """The client would tell of every refused connection while the node is down, which is the point of the demo."""
 
@@ -49,13 +51,13 @@ class Node:
         begun = time.perf_counter()
         command = [sys.executable, "-m", "penstock.cli.main", "up"]
         options = ["--port", str(self.port), "--data-dir", str(self.folder)]
-        self._process = subprocess.Popen(
-            [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        talk = self.folder.with_name("node.log").open("a+")
+        self._process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=talk, text=True)
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line.startswith("ready"):
-            raise SystemExit(f"the node did not start: {line or 'it said nothing'}")
+        if not self._process.stdout.readline().startswith("ready"):
+            talk.seek(0)
+            raise SystemExit(f"the node did not start: {talk.read()}")
+        talk.close()
         return time.perf_counter() - begun
 
     def kill(self) -> None:
@@ -74,10 +76,21 @@ class Node:
 
 
 def free_port() -> int:
-    """A free port whose neighbours for controller and metrics are likely free too."""
+    """A port that is free, as those that `penstock up` derives from it; below those that the system hands out."""
+    chance = random.SystemRandom()
+    while True:
+        port = chance.randrange(20_000, 29_000)
+        if all(is_free(port + offset) for offset in (0, *DERIVED_PORTS)):
+            return port
+
+
+def is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def an_order(number: int, chance: random.Random) -> dict[str, object]:
