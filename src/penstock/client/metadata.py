@@ -69,13 +69,6 @@ class ClusterView:
             else:
                 self.topics.pop(topic.name, None)
 
-    def leader_of(self, where: TopicPartition) -> int:
-        """The leader's id, or -1 where none is known."""
-        topic = self.topics.get(where.topic)
-        if topic is None or not 0 <= where.partition < len(topic.partitions):
-            return NO_NODE
-        return topic.partitions[where.partition].leader
-
 
 def _view(name: str, topic: MetadataResponseTopic) -> TopicView:
     partitions = sorted(

@@ -14,9 +14,8 @@ from penstock.core.wire.api.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from penstock.core.wire.fields import ZERO_UUID
 from penstock.core.wire.schema import StoredRecord
-
-ZERO_ID = bytes(16)
 
 
 def handle(node: Node, request: DeleteTopicsRequest, slot: Slot) -> Answer:
@@ -42,12 +41,12 @@ def handle(node: Node, request: DeleteTopicsRequest, slot: Slot) -> Answer:
 def _identity(node: Node, wanted: DeleteTopicState) -> object:
     """What makes two entries mean the same topic: its name, however it was given."""
     topic = node.quorum.latest.topic_by_id(wanted.topic_id)
-    return (wanted.name, wanted.topic_id) if topic is None or wanted.name is not None else (topic.name, ZERO_ID)
+    return (wanted.name, wanted.topic_id) if topic is None or wanted.name is not None else (topic.name, ZERO_UUID)
 
 
 def _find(node: Node, wanted: DeleteTopicState) -> TopicImage:
     image = node.quorum.latest
-    by_id = wanted.topic_id != ZERO_ID
+    by_id = wanted.topic_id != ZERO_UUID
     if by_id == (wanted.name is not None):
         raise ApiError(ErrorCode.INVALID_REQUEST, "Give each topic by its name or by its id, not both.")
     topic = image.topic_by_id(wanted.topic_id) if by_id else image.topic(wanted.name or "")

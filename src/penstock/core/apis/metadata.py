@@ -21,13 +21,13 @@ from penstock.core.wire.api.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from penstock.core.wire.fields import ZERO_UUID
 
-ZERO_ID = bytes(16)
 NO_OPERATIONS = -(2**31)
 
 
 def handle(node: Node, request: MetadataRequest, slot: Slot) -> Answer:
-    if slot.version < 12 and any(topic.name is None or topic.topic_id != ZERO_ID for topic in request.topics or ()):
+    if slot.version < 12 and any(topic.name is None or topic.topic_id != ZERO_UUID for topic in request.topics or ()):
         return _refused(node, request)
     missing = _to_create(node, request, slot.version)
     if not missing:
@@ -56,7 +56,7 @@ def _to_create(node: Node, request: MetadataRequest, version: int) -> list[str]:
         return []
     if version >= 4 and not request.allow_auto_topic_creation:
         return []
-    names = {topic.name for topic in request.topics if topic.name is not None and topic.topic_id == ZERO_ID}
+    names = {topic.name for topic in request.topics if topic.name is not None and topic.topic_id == ZERO_UUID}
     return sorted(name for name in names if node.image.topic(name) is None and is_legal_name(name))
 
 
@@ -96,7 +96,7 @@ def _topics(node: Node, request: MetadataRequest, version: int) -> list[Metadata
 
 
 def _asked(node: Node, image: Image, wanted: MetadataRequestTopic) -> MetadataResponseTopic:
-    if wanted.topic_id != ZERO_ID:
+    if wanted.topic_id != ZERO_UUID:
         topic = image.topic_by_id(wanted.topic_id)
         if topic is None:
             code = node.error("Metadata", ErrorCode.UNKNOWN_TOPIC_ID)

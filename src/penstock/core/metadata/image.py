@@ -7,11 +7,9 @@ that the garbage collector never walks.
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from penstock.core.metadata.sharded import ShardedMap
-
-NO_LEADER = -1
 
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
@@ -141,6 +139,3 @@ class Image:
 
     def config(self, resource_type: int, name: str) -> dict[str, str]:
         return self.configs.get(resource_key(resource_type, name)) or {}
-
-    def at(self, offset: int) -> Image:
-        return replace(self, offset=offset)

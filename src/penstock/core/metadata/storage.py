@@ -9,8 +9,6 @@ from penstock.core.base.errors import PenstockError
 
 META_FILE = "meta.properties"
 META_VERSION = 1
-RESERVED_DIRECTORY_IDS = 100
-"""Kafka keeps the lowest hundred directory ids for itself (unassigned, lost, migrating)."""
 
 
 class StorageError(PenstockError):

@@ -50,7 +50,6 @@ class Metrics:
         self.malformed = 0
         self.connections_refused = 0
         self.stall_ms_max = 0.0
-        self.stalls = 0
 
     def observe(self, api: str, elapsed_us: int, times: int = 1) -> None:
         self.requests[api] += times

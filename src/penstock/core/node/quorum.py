@@ -23,7 +23,6 @@ from penstock.core.records.record import iterate
 from penstock.core.wire.schema import StoredRecord
 
 METADATA_TOPIC = "__cluster_metadata"
-METADATA_TOPIC_ID = bytes(15) + b"\x01"
 METADATA_EPOCH = 1
 
 Committed = Callable[[ErrorCode], None]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Slice
 from penstock.core.partition.partition import READ_COMMITTED, Partition
-from penstock.core.wire.api.fetch import AbortedTransaction, FetchPartition, FetchRequest, PartitionData
+from penstock.core.wire.api.fetch import FetchPartition, FetchRequest, PartitionData
 
 if TYPE_CHECKING:
     from penstock.core.node.fetching import ParkedFetch
@@ -194,9 +194,6 @@ class Outcome:
         """A cold read has come back."""
         self.found[interest].records = piece
         self._count(piece)
-
-    def aborted(self, interest: Interest, transactions: list[AbortedTransaction]) -> None:
-        self.found[interest].aborted_transactions = transactions
 
     def fail(self, interest: Interest, code: ErrorCode) -> None:
         self.failed = True
