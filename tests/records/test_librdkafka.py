@@ -73,6 +73,8 @@ def test_we_read_what_librdkafka_sends(broker: MockBroker, codec: Codec) -> None
     idempotent = codec is Codec.NONE
     # A batch of one or two records would not shrink, and so be sent as it is: all of them wait for the flush.
     producer = Producer({**settings, "linger.ms": 10_000, "enable.idempotence": idempotent})
+    # Records of a topic that is not known yet are moved to it little by little, also while they are being flushed.
+    producer.list_topics(topic, timeout=TIMEOUT_S)
     for key, value, headers, timestamp in RECORDS:
         producer.produce(topic, value, key, 0, headers=list(headers), timestamp=timestamp)
     assert producer.flush(TIMEOUT_S) == 0
