@@ -36,8 +36,8 @@ demo: setup-run ## a node, an orders topic, a real client; ends by itself
 test: setup lint ## everything that a change must pass; needs Java 17 and Maven
 	@$(PYTEST) -n $(WORKERS) --dist loadfile $(ARGS)
 
-test-quick: setup ## the tests without sleepers, clients and JVMs: under a minute
-	@$(PYTEST) -q -n $(WORKERS) --dist loadfile -m "not slow and not java and not client and not soak" $(ARGS)
+test-quick: setup ## the tests without sleepers, clients, Spark and JVMs: under a minute
+	@$(PYTEST) -q -n $(WORKERS) --dist loadfile -m "not slow and not java and not client and not spark and not soak" $(ARGS)
 
 lint: setup ## style, format, types and the rules of the house
 	@$(VENV)/ruff check --quiet .
@@ -60,6 +60,7 @@ sim: setup ## the node in the simulated world
 
 lock: setup ## choose the newest versions and write the lock files
 	@$(LOCK) --output-file requirements/run.lock
+	@$(LOCK) --extra spark --output-file requirements/spark.lock
 	@$(LOCK) --extra dev --output-file requirements/dev.lock
 
 clean: ## remove what make created (the packages in .venv too)

@@ -1,6 +1,6 @@
 """Makes .venv what a lock file says, and does nothing when it already is.
 
-    python requirements/install.py run|dev
+    python requirements/install.py run|spark|dev
 
 Only the standard library is used, because this runs before anything is installed. What was installed is remembered in
 a stamp inside .venv, keyed by the lock file's contents, so that every later run is instant and needs no network.
@@ -18,7 +18,10 @@ PYTHON = VENV / "bin" / "python"
 PYTHON_VERSION_MIN = (3, 11)
 
 # A profile is satisfied by its own stamp or by that of a profile that installs more.
-PROFILES = {"run": ("run", "dev"), "dev": ("dev",)}
+PROFILES = {"run": ("run", "spark", "dev"), "spark": ("spark", "dev"), "dev": ("dev",)}
+
+# Comes without a wheel. It is built with the locked tools of the `run` profile, which are therefore installed first.
+SOURCE_ONLY = "pyspark"
 
 
 def main() -> int:
@@ -49,9 +52,14 @@ def install(profile: str) -> None:
     count = sum(1 for line in lock.read_text().splitlines() if "==" in line)
     say(f"installing up to {count} locked packages ({lock.relative_to(ROOT)}) into {VENV.name}/")
     say("they come from the package index that pip is configured with; the next run needs no network")
+    if profile != "run":
+        say("pyspark is the largest: 450 MB to fetch, and it is built here; this takes some minutes the first time")
     if not venv_is_usable():
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], check=True)
-    pip("--require-hashes", "--only-binary", ":all:", "-r", str(lock))
+    pip("--require-hashes", "--only-binary", ":all:", "-r", str(lock_of("run")))
+    if profile != "run":
+        from_source = ("--no-binary", SOURCE_ONLY, "--no-build-isolation")
+        pip("--require-hashes", "--only-binary", ":all:", *from_source, "-r", str(lock))
     pip("--no-deps", "--no-build-isolation", "--no-index", "-e", str(ROOT))
     stamp_of(profile).write_text(fingerprint(profile))
     say(f"ready: {VENV.name}/bin/penstock")

@@ -1,0 +1,1 @@
+"""Found by Spark under this name: `format("penstock")` loads `DefaultSource` from here."""
