@@ -54,3 +54,16 @@ def _cpu_s(process: int) -> float:
 def _resident_bytes(process: int) -> int:
     fields = _stat(process)
     return int(fields[21]) * PAGE_BYTES if fields else 0
+
+
+def biggest_member(command: str) -> float:
+    """The resident MB of the largest process below this one whose command line contains some text."""
+    members = tree(os.getpid())[1:]
+    return max((_resident_bytes(member) / 1e6 for member in members if command in _command(member)), default=0.0)
+
+
+def _command(process: int) -> str:
+    try:
+        return (PROC / str(process) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""

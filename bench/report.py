@@ -4,15 +4,25 @@ import json
 import statistics
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.table import Table
 
 from bench.loadgen import Figures
-from bench.scenarios import Metric, Scenario
+from bench.scenarios import Metric
 
 Rounds = dict[str, list[Figures]]
+
+
+class Measured(Protocol):
+    """What a line is about: its figures, and what they must reach."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +42,11 @@ class Line:
     verdict: str
 
 
-def lines_of(scenario: Scenario, rounds: Rounds) -> list[Line]:
+def lines_of(scenario: Measured, rounds: Rounds) -> list[Line]:
     return [_line(scenario, metric, rounds) for metric in scenario.metrics]
 
 
-def _line(scenario: Scenario, metric: Metric, rounds: Rounds) -> Line:
+def _line(scenario: Measured, metric: Metric, rounds: Rounds) -> Line:
     penstock = _median(rounds.get("penstock", []), metric.key)
     kafka = _median(rounds.get("kafka", []), metric.key)
     ratio = penstock / kafka if penstock is not None and kafka else None
@@ -86,8 +96,8 @@ def _reached(metric: Metric, value: float, bound: float) -> bool:
     return value >= bound if metric.higher_is_better else value <= bound
 
 
-def print_table(lines: list[Line]) -> None:
-    table = Table(title="Penstock beside Apache Kafka (medians)")
+def print_table(lines: list[Line], title: str = "Penstock beside Apache Kafka (medians)") -> None:
+    table = Table(title=title)
     for heading in ("scenario", "figure"):
         table.add_column(heading)
     for heading in ("penstock", "kafka", "ratio", "C floor"):
@@ -114,7 +124,7 @@ def write_results(path: Path, machine: dict[str, Any], lines: list[Line], rounds
     path.write_text(json.dumps(content, indent=1) + "\n")
 
 
-def draw(path: Path, lines: list[Line]) -> None:
+def draw(path: Path, lines: list[Line], rival: str = "Apache Kafka") -> None:
     """Ratios to Kafka, turned so that to the right is always better."""
     # Only the plot needs it, and a run without results to compare should not.
     import matplotlib as mpl
@@ -138,7 +148,7 @@ def draw(path: Path, lines: list[Line]) -> None:
     axes.axvline(1.0, color="black", linewidth=1)
     axes.set_yticks(range(len(shown)), [f"{line.scenario}: {line.metric}" for line in shown])
     axes.invert_yaxis()
-    axes.set_xlabel("times better than Apache Kafka in the same run; the black mark is what must be reached")
+    axes.set_xlabel(f"times better than {rival} in the same run; the black mark is what must be reached")
     figure.tight_layout()
     figure.savefig(path, dpi=110)
 

@@ -109,7 +109,7 @@ def running(*brokers: Broker) -> Iterator[list[Broker]]:
             broker.close()
 
 
-def keep(lines: list[Line], rounds: dict[str, Rounds], name: str) -> None:
+def keep(lines: list[Line], rounds: dict[str, Rounds], name: str, rival: str = "Apache Kafka") -> None:
     machine = {
         "date": date.today().isoformat(),
         "commit": commit(),
@@ -121,7 +121,7 @@ def keep(lines: list[Line], rounds: dict[str, Rounds], name: str) -> None:
     }
     path = RESULTS / f"{date.today().isoformat()}-{name}.json"
     write_results(path, machine, lines, rounds)
-    draw(path.with_suffix(".png"), lines)
+    draw(path.with_suffix(".png"), lines, rival)
     say(f"kept in {path.relative_to(ROOT)}")
 
 

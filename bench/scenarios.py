@@ -34,7 +34,7 @@ class Scale:
     stall_s: float
 
 
-FULL = Scale(rounds=5, seconds=3, warmup_s=1, broker_warmup_s=10, client_mb=200, idle_s=10, stall_s=60)
+FULL = Scale(rounds=5, seconds=3, warmup_s=1, broker_warmup_s=10, client_mb=400, idle_s=10, stall_s=60)
 QUICK = Scale(rounds=1, seconds=2, warmup_s=1, broker_warmup_s=3, client_mb=20, idle_s=5, stall_s=5)
 
 

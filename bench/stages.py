@@ -31,6 +31,8 @@ from penstock.shell.disk import Disk, Reader
 
 ROUNDS = 7
 CALLS = 3000
+# As many requests as a producer usually keeps in flight.
+IN_FLIGHT = 5
 RATCHET = 1.5
 KEPT = Path(__file__).parent / "results" / "stages.json"
 
@@ -125,6 +127,8 @@ def stages(node: Node, connection: Connection) -> dict[str, float]:
 
     found["produce: append"] = microseconds(append)
     found["produce: whole"] = microseconds(lambda: exchange(node, connection, produced))
+    in_a_row = microseconds(lambda: exchange(node, connection, produced * IN_FLIGHT))
+    found[f"produce: one of {IN_FLIGHT}"] = in_a_row / IN_FLIGHT
     end = partition.high_watermark
     wanted = FetchPartition(partition=0, fetch_offset=end - 1, partition_max_bytes=1 << 20)
     fetch = FetchRequest(max_wait_ms=0, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[wanted])])

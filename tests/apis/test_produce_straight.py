@@ -77,9 +77,8 @@ def with_ids(world: World, request: ProduceRequest) -> None:
 
 
 def outcome(world: World, client: Client) -> tuple[bytes, bool, list[int]]:
-    out = b"".join(bytes(part) for part in client.connection.take_output())  # type: ignore[arg-type]
     ends = [partition.log.end_offset for partition in world.node.replicas]
-    return out, client.connection.closing, ends
+    return client.received(), client.connection.closing, ends
 
 
 @examples(150)
@@ -101,6 +100,41 @@ def test_both_ways_are_equal(sequence: list[tuple[int, ProduceRequest]], flipped
         world.release()
         outcomes.append((before, outcome(world, client)))
     assert outcomes[0] == outcomes[1]
+
+
+@examples(100)
+@given(st.lists(batches(), min_size=2, max_size=6), st.sampled_from(list(VERSIONS)), st.booleans())
+def test_a_run_of_requests_is_as_good_as_one_after_the_other(run: list[bytes], version: int, held: bool) -> None:
+    """The same place and other records, all in one piece: batches that are refused or come again stand among them."""
+    outcomes = []
+    for together in (True, False):
+        world, client = a_world(True)
+        if held:
+            world.hold()
+        frames = [client.frame(request_of(world, batch), version) for batch in run]
+        for data in [b"".join(frames)] if together else frames:
+            world.turn(partial(client.connection.feed, data))
+        world.release()
+        outcomes.append(outcome(world, client))
+    assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_run_is_written_at_once(version: int) -> None:
+    world, client = a_world(True)
+    batch = bytes(build_batch([(None, b"v", (), NOW_MS)]))
+    frames = [client.frame(request_of(world, batch), version) for _ in range(5)]
+    before = world.files.operations
+    world.turn(partial(client.connection.feed, b"".join(frames)))
+    assert world.files.operations == before + 1
+    assert len(client.replies()) == 5
+    assert world.node.replicas.get("t", 0).high_watermark == 5
+
+
+def request_of(world: World, batch: bytes) -> ProduceRequest:
+    data = PartitionProduceData(index=0, records=batch)
+    topic = TopicProduceData(name="t", topic_id=world.topic_id("t"), partition_data=[data])
+    return ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[topic])
 
 
 @pytest.mark.parametrize("version", VERSIONS)

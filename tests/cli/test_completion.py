@@ -15,7 +15,7 @@ def offered(shell: Shell, monkeypatch: pytest.MonkeyPatch, line: str) -> list[st
 
 def test_commands_and_options(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     assert offered(shell, monkeypatch, "penstock gr") == ["group"]
-    assert offered(shell, monkeypatch, "penstock topic de") == ["describe", "delete"]
+    assert offered(shell, monkeypatch, "penstock topic de") == ["describe", "delete", "delete-records"]
     assert offered(shell, monkeypatch, "penstock up --res") == ["--restart"]
     assert offered(shell, monkeypatch, "penstock produce t --codec z") == ["zstd"]
 

@@ -109,3 +109,43 @@ def test_help_and_version(shell: Shell) -> None:
 )
 def test_usage_errors_exit_with_2(shell: Shell, arguments: tuple[str, ...]) -> None:
     assert shell(*arguments).code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("nonsense",),
+        ("topic", "nonsense"),
+        ("topic", "describe"),
+        ("topic", "list", "--nonsense"),
+        ("topic", "list", "--output", "xml"),
+        ("topic", "list", "--timeout", "nan"),
+        ("topic", "list", "--timeout", "-1"),
+        ("topic", "alter", "t"),
+        ("consume", "t", "--timeout", "0"),
+        ("consume", "t", "--group", " "),
+        ("consume", "t", "--format", "{nonsense}"),
+        ("produce", "t", "--key-separator", ""),
+        ("up", "--nonsense"),
+        ("up", "--port", "many"),
+        ("status", "--output", "xml"),
+    ],
+)
+def test_a_wrong_command_is_corrected_in_two_lines(shell: Shell, words: tuple[str, ...]) -> None:
+    wrong = shell(*words)
+    assert (wrong.code, wrong.out) == (2, "")
+    what, how = wrong.err.splitlines()
+    assert what.startswith("penstock: ")
+    assert "--help`" in how
+
+
+@pytest.mark.parametrize("words", [("config", "check"), ("node", "--config"), ("storage", "info", "--config")])
+@pytest.mark.parametrize("content", [b"key=\\u12", b"\xff\xfe"])
+def test_a_settings_file_that_cannot_be_read_is_named(
+    shell: Shell, tmp_path: Path, words: tuple[str, ...], content: bytes
+) -> None:
+    file = tmp_path / "odd.properties"
+    file.write_bytes(content)
+    refused = shell(*words, file)
+    assert (refused.code, refused.out) == (1, "")
+    assert str(file) in refused.err.splitlines()[0]

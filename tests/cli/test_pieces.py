@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ import typer
 
 from penstock.cli import node_settings, pidfile
 from penstock.cli.arguments import assignments, time_text, timestamp_ms
+from penstock.cli.listeners import listener_of
 from penstock.cli.main import PLAIN_COMMANDS
 from penstock.cli.node_settings import Ports, merge, own_settings, ports_of
 from penstock.cli.output import bytes_text
@@ -51,6 +53,8 @@ def test_up_loads_nothing_heavy(module: str) -> None:
         ("tomorrow", None),
         ("", None),
         ("@x", None),
+        ("@9223372036854775808", None),
+        ("99999999999999999d", None),
         ("15", None),
     ],
 )
@@ -192,3 +196,22 @@ def test_a_file_that_its_last_holder_removes_under_our_hands_is_made_again(
     file.hold()
     assert PidFile(str(path)).holder() == os.getpid()
     file.release()
+
+
+def test_who_listens_on_a_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        found = listener_of(port)
+        assert found is not None
+        assert found[0] == os.getpid()
+    assert listener_of(port) is None
+
+
+def test_closed_streams_lead_nowhere() -> None:
+    """A socket that gets the number of a closed stream would be written to by whoever prints."""
+    code = (
+        "import os, penstock.cli.talk as talk; talk.open_missing_streams(); print('lost'); "
+        "os._exit(0 if all(os.path.samefile(f'/proc/self/fd/{fd}', os.devnull) for fd in range(3)) else 1)"
+    )
+    closed = ["/bin/sh", "-c", 'exec "$0" -c "$1" <&- >&- 2>&-', sys.executable, code]
+    assert subprocess.run(closed, check=False).returncode == 0

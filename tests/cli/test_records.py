@@ -2,11 +2,14 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
-from tests.cli.running import TIMEOUT_S, Shell, command
+from tests.cli.running import TIMEOUT_S, Shell, Up, command
+from tests.kafka_peer import KafkaPeer
 
 
 def lines(text: str) -> list[str]:
@@ -180,3 +183,29 @@ def test_a_reader_that_has_seen_enough_is_no_failure(penstock: Shell) -> None:
     with consume.stderr:
         assert consume.stderr.read() == b""
     assert consume.wait(TIMEOUT_S) == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"value": "x", "timestamp": "soon"}',
+        '{"value": "x", "timestamp": 9223372036854775808}',
+        '{"value": "x", "timestamp": true}',
+        '{"value": "x", "headers": [{"key": 5}]}',
+        "[1]",
+        "nonsense",
+    ],
+)
+def test_what_stands_before_a_wrong_line_is_sent(penstock: Shell, line: str) -> None:
+    topic = f"wrong-{crc32(line.encode())}"
+    refused = penstock("produce", topic, "--input", "json", stdin=f'{{"value": "good"}}\n{line}\n'.encode())
+    assert refused.code == 1
+    assert "is not a record" in refused.err
+    assert penstock("consume", topic).out == "good\n"
+
+
+def test_who_cuts_a_table_off_is_no_failure(cluster: Up | KafkaPeer) -> None:
+    for words in ("topic list", "topic list --output json", "cluster info"):
+        piped = f'"$0" -m penstock.cli.main {words} --bootstrap {cluster.bootstrap} | true; exit ${{PIPESTATUS[0]}}'
+        ended = subprocess.run(["bash", "-c", piped, sys.executable], capture_output=True, text=True, check=False)
+        assert (ended.returncode, ended.stderr) == (0, "")

@@ -111,9 +111,23 @@ def test_a_busy_port_is_named_within_a_second(tmp_path: Path) -> None:
         took = time.monotonic() - begin
     assert refused.returncode == 1
     assert f"port {port}" in refused.stderr
+    assert f"process {os.getpid()} " in refused.stderr
     assert "--port" in refused.stderr
     assert refused.stdout == ""
     assert took < 1.0
+
+
+def test_an_up_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
+    listener, port = held_port()
+    with listener:
+        assert run_process("up", "--data-dir", tmp_path / "deep" / "data", "--port", str(port)).returncode == 1
+        assert os.listdir(tmp_path) == []
+        (tmp_path / "mine").mkdir()
+        assert run_process("up", "--data-dir", tmp_path / "mine", "--port", str(port)).returncode == 1
+    assert run_process("up", "--data-dir", tmp_path / "new", "--nodes", "3").returncode == 1
+    assert run_process("up", "--data-dir", tmp_path / "new", "--set", "log.segment.bytes=many").returncode == 1
+    assert os.listdir(tmp_path) == ["mine"]
+    assert os.listdir(tmp_path / "mine") == []
 
 
 def test_the_ports_beside_it_are_checked_too(tmp_path: Path) -> None:

@@ -129,14 +129,14 @@ def test_offsets_go_with_their_topic() -> None:
     world = World()
     _commit(world, "orders", 1)
     _commit(world, "payments", 2)
-    world.settle(world.shard.topic_deleted(world.now_ms, "orders", topic_id_of("orders")))
+    world.settle(world.shard.topic_deleted(world.now_ms, "orders", topic_id_of("orders"), list(world.shard.groups)))
     assert list(world.shard.offsets.of_group("g")) == ["payments"]
 
 
 def test_offsets_of_the_next_topic_of_that_name_stay() -> None:
     world = World()
     _commit(world, "orders", 1)
-    world.settle(world.shard.topic_deleted(world.now_ms, "orders", b"an earlier topic"))
+    world.settle(world.shard.topic_deleted(world.now_ms, "orders", b"an earlier topic", list(world.shard.groups)))
     assert world.shard.offsets.of_group("g")["orders"][0].offset == 1
 
 
@@ -147,12 +147,14 @@ def test_sweeps_come_in_batches_and_end() -> None:
             commit = CommittedOffset(5, -1, "", 0, None, topic_id_of(topic))
             world.shard.replay(*offset_record(f"g-{number}", topic, 0, commit), world.now_ms)
     batches = []
-    while (result := world.shard.topic_deleted(world.now_ms, "orders", topic_id_of("orders"))).records:
+    while (
+        result := world.shard.topic_deleted(world.now_ms, "orders", topic_id_of("orders"), list(world.shard.groups))
+    ).records:
         batches.append(len(result.records))
         world.settle(result)
     assert batches == [10, 10, 5]
     batches.clear()
-    while (result := world.shard.expire_offsets(world.now_ms)).records:
+    while (result := world.shard.expire_offsets(world.now_ms, list(world.shard.groups))).records:
         batches.append(len(result.records))
         world.settle(result)
     assert batches == [10, 10, 10, 10, 10]

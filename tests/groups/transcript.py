@@ -264,14 +264,16 @@ class Stage:
             states_filter=[each for each in states.split(",") if each],
             types_filter=[each for each in types.split(",") if each],
         )
-        self.world.ask("list_groups", request, 5, "admin")
+        self.world.list_groups(request, 5, "admin")
 
     def do_expire(self) -> None:
-        self.world.settle(self.world.shard.expire_offsets(self.world.now_ms))
+        self.world.settle(self.world.shard.expire_offsets(self.world.now_ms, list(self.world.shard.groups)))
 
     def do_delete_topic(self, topic: str) -> None:
         del self.world.topics.counts[topic]
-        self.world.settle(self.world.shard.topic_deleted(self.world.now_ms, topic, topic_id_of(topic)))
+        self.world.settle(
+            self.world.shard.topic_deleted(self.world.now_ms, topic, topic_id_of(topic), list(self.world.shard.groups))
+        )
 
     # How things are shown.
 

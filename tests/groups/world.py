@@ -9,6 +9,7 @@ from typing import Any
 from penstock.core.groups.settings import GroupSettings
 from penstock.core.groups.shard import GroupShard
 from penstock.core.rsm.result import KeyValue, Reply, Result
+from penstock.core.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
 from penstock.core.wire.schema import Message
 
 TOPIC_COUNTS = {"orders": 4, "payments": 2}
@@ -95,7 +96,7 @@ class World:
         self.asked: list[Token] = []
         self.gone: set[Reply] = set()
         self.shard = self._new_shard()
-        self.shard.loaded(self.now_ms)
+        self.shard.loaded(self.now_ms, self.shard.groups)
 
     def ask(self, api: str, request: Any, version: int, name: str = "?", **client: str) -> Token:
         """Send one request; the answer is in `answers` once it came."""
@@ -105,6 +106,16 @@ class World:
         # What a peer sends has gone over the wire, so fields that its version lacks have their defaults.
         heard = type(request).decode(request.encode(version), version)
         self.settle(method(self.now_ms, heard, version, *client.values(), token))
+        return token
+
+    def list_groups(self, request: ListGroupsRequest, version: int, name: str = "?") -> Token:
+        """Ask for groups in two parts, as who has many of them does."""
+        token = Token(name, version)
+        self.asked.append(token)
+        group_ids = list(self.shard.groups)
+        parts = (group_ids[:1], group_ids[1:])
+        groups = [group for part in parts for group in self.shard.list_groups(request, part)]
+        self.settle(Result(replies=[(token, ListGroupsResponse(groups=groups))]))
         return token
 
     def settle(self, result: Result) -> None:
@@ -130,7 +141,7 @@ class World:
         self._deliver(self.shard.lose())
         assert not self.timers.deadlines, "a shard that lost its partition has no timers left"
         self.shard = self.refold()
-        self.shard.loaded(self.now_ms)
+        self.shard.loaded(self.now_ms, self.shard.groups)
 
     def refold(self) -> GroupShard:
         shard = self._new_shard()

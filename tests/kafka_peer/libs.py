@@ -1,4 +1,4 @@
-"""Kafka's jars, fetched by Maven once and shared by all workers."""
+"""Jars that a test needs, fetched by Maven once and shared by all workers; Kafka's first of all."""
 
 import fcntl
 import hashlib
@@ -12,19 +12,24 @@ from pathlib import Path
 KAFKA_VERSION = "4.3.1"
 
 POM = Path(__file__).resolve().parent / "pom.xml"
-HOME = POM.parent.parent.parent / ".cache" / f"kafka-{KAFKA_VERSION}"
+CACHE = POM.parent.parent.parent / ".cache"
 FETCH_TIMEOUT_S = 600
 
 
-@cache
 def kafka_libs() -> Path:
-    """The folder with the jars, filled first if it is not there or was filled for another pom."""
-    libs, stamp = HOME / "libs", HOME / "pom.sha256"
-    wanted = hashlib.sha256(POM.read_bytes()).hexdigest()
-    HOME.mkdir(parents=True, exist_ok=True)
-    with one_process_at_a_time(HOME / "lock"):
+    return fetched_jars(POM, f"kafka-{KAFKA_VERSION}")
+
+
+@cache
+def fetched_jars(pom: Path, name: str) -> Path:
+    """The folder with the jars of a pom, filled first if it is not there or was filled for another pom."""
+    home = CACHE / name
+    libs, stamp = home / "libs", home / "pom.sha256"
+    wanted = hashlib.sha256(pom.read_bytes()).hexdigest()
+    home.mkdir(parents=True, exist_ok=True)
+    with one_process_at_a_time(home / "lock"):
         if not stamp.exists() or stamp.read_text() != wanted:
-            _fetch(libs)
+            _fetch(pom, libs)
             stamp.write_text(wanted)
     return libs
 
@@ -36,12 +41,12 @@ def program(name: str) -> str:
     return found
 
 
-def _fetch(libs: Path) -> None:
+def _fetch(pom: Path, libs: Path) -> None:
     shutil.rmtree(libs, ignore_errors=True)
-    command = [program("mvn"), "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", f"-DoutputDirectory={libs}"]
+    command = [program("mvn"), "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={libs}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"Maven could not fetch Kafka {KAFKA_VERSION}:\n{done.stdout}{done.stderr}")
+        raise RuntimeError(f"Maven could not fetch what {pom} names:\n{done.stdout}{done.stderr}")
 
 
 @contextmanager

@@ -37,6 +37,8 @@ class Settings:
     min_compaction_lag_ms: int = 0
     max_compaction_lag_ms: int = (1 << 63) - 1
     min_cleanable_dirty_ratio: float = 0.5
+    sealed_compression_type: str = "none"
+    sealed_compression_level: int | None = None
     file_delete_delay_ms: int = 60_000
     flush_messages: int = (1 << 63) - 1
     flush_ms: int = (1 << 63) - 1

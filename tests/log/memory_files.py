@@ -4,7 +4,8 @@ a power loss keeps exactly what was synced, plus whatever chance leaves of the r
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -95,8 +96,8 @@ class MemoryFiles:
 
     # The port
 
-    def append(self, file: File, data: Buffer, done: Done) -> bool:
-        op = ports.Append(file, bytes(data))
+    def append(self, file: File, parts: Sequence[Buffer], done: Done) -> bool:
+        op = ports.Append(file, b"".join(parts))
         if self.delay is not None or any(key is file for key, _, _ in self.pending):
             self.pending.append((file, op, done))
             return False
@@ -107,11 +108,25 @@ class MemoryFiles:
         return True
 
     def perform(self, op: FileOp, done: Done) -> object:
+        if isinstance(op, ports.Together):
+            return self._perform_all(op.ops, done)
         if self.delay is None:
             return self._do(op)
         # Only appends keep their order by themselves; who needs another order waits for it.
         self.pending.append((op.file if isinstance(op, ports.Append) else op, op, done))
         return LATER
+
+    def _perform_all(self, ops: Sequence[FileOp], done: Done) -> object:
+        results: list[object] = [LATER] * len(ops)
+
+        def arrived(number: int, result: object) -> None:
+            results[number] = result
+            if LATER not in results:
+                done(results)
+
+        for number, op in enumerate(ops):
+            results[number] = self.perform(op, partial(arrived, number))
+        return LATER if LATER in results else results
 
     # The test's side
 
@@ -235,6 +250,16 @@ class MemoryFiles:
 
     def _syncdir(self, op: ports.SyncDir) -> None:
         self.disk.sync_folder(op.path)
+
+    def _synctree(self, op: ports.SyncTree) -> None:
+        if self.sync_failure is not None:
+            raise self.sync_failure
+        for path, inode in self.disk.names.items():
+            if path.startswith(f"{op.path}/"):
+                inode.synced = bytes(inode.live)
+        for folder in sorted(self.disk.folders):
+            if f"{folder}/".startswith(f"{op.path}/"):
+                self.disk.sync_folder(folder)
 
     def _pause(self, op: ports.Pause) -> None:
         pass

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from penstock.core.base.ports import Steps
 from penstock.core.log import cleaner, compaction
-from penstock.core.log.compaction import Fields, OffsetMap, map_single
+from penstock.core.log.compaction import OffsetMap, map_single
 from penstock.core.log.compaction_txns import TransactionFilter
 from penstock.core.log.log import Log
 from penstock.core.log.producers import Duplicate
+from penstock.core.log.rewriting import Fields
 from penstock.core.records.batch import BatchHeader, iterate_headers, read_header
 from penstock.core.records.build import build_batch, rebuild
 from penstock.core.records.control import EndTransaction, build_end_transaction

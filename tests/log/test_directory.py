@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import tracemalloc
 from base64 import urlsafe_b64encode
 from random import Random
 
 import pytest
 
+from penstock.core.base.ports import FileFailure
+from penstock.core.log.durable import SyncFailed
+from penstock.core.log.lockstep import SINGLE_SYNCS_MAX
 from penstock.core.log.log import Log
 from penstock.core.log.partition_file import decode_topic_id, encode_topic_id
 from tests.log.helpers import (
@@ -121,3 +125,81 @@ def test_a_partition_at_rest_costs_little() -> None:
         tracemalloc.stop()
     assert len(logs) == count
     assert used / count <= 3000
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_was_flushed_knows_its_topic_after_power_loss(seed: int) -> None:
+    files = MemoryFiles()
+    log = new_log(files)
+    append(log, batch_of(b"0."))
+    drive(files, log.flush())
+    files.disk.lose_power(Random(seed))
+    assert reopen(files).topic_id == TOPIC_ID
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_crash_before_the_flush_takes_no_topic_id_with_it(seed: int) -> None:
+    """The process that made the log is gone when it is flushed for the first time."""
+    files = MemoryFiles()
+    append(new_log(files), batch_of(b"0."))
+    again = MemoryFiles(files.disk)
+    drive(again, load(again).logs["orders", 0].flush())
+    files.disk.lose_power(Random(seed))
+    assert reopen(files).topic_id == TOPIC_ID
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_owners_last_without_a_flush(seed: int) -> None:
+    files = MemoryFiles(delay=Random(seed))
+    directory = load(files)
+    made = drive(files, directory.create_all("orders", TOPIC_ID, range(3), SMALL, NOW_MS))
+    assert [log.partition for log in made] == [0, 1, 2]
+    drive(files, directory.settle_owners())
+    files.finish_all()
+    files.disk.lose_power(Random(seed))
+    survivors = load(MemoryFiles(files.disk)).logs
+    assert {key: log.topic_id for key, log in survivors.items()} == {("orders", index): TOPIC_ID for index in range(3)}
+
+
+@pytest.mark.parametrize("count", [3, 2 * SINGLE_SYNCS_MAX])
+@pytest.mark.parametrize("seed", range(5))
+def test_many_logs_close_for_good_together(count: int, seed: int) -> None:
+    files = MemoryFiles(delay=Random(seed))
+    directory = load(files)
+    logs = drive(files, directory.create_all("orders", TOPIC_ID, range(count), SMALL, NOW_MS))
+    for log in logs:
+        fill(log, log.partition % 3)
+    files.history.clear()
+    drive(files, directory.close())
+    one_by_one = [step for step in files.history if step.startswith("Sync ") and "orders-" in step]
+    assert bool(one_by_one) == (count <= SINGLE_SYNCS_MAX)
+    files.disk.lose_power(Random(seed))
+    again = load(MemoryFiles(files.disk))
+    assert again.was_clean
+    assert {key[1]: log.end_offset for key, log in again.logs.items()} == {each: each % 3 for each in range(count)}
+    assert {log.topic_id for log in again.logs.values()} == {TOPIC_ID}
+
+
+def test_a_failed_sync_leaves_no_mark_of_a_clean_stop() -> None:
+    files = MemoryFiles()
+    directory = load(files)
+    count = 2 * SINGLE_SYNCS_MAX
+    for log in drive(files, directory.create_all("orders", TOPIC_ID, range(count), SMALL, NOW_MS)):
+        fill(log, 1)
+    files.sync_failure = FileFailure(errno.EIO, "input/output error")
+    with pytest.raises(SyncFailed):
+        drive(files, directory.close())
+    assert {log.synced_offset for log in directory.logs.values()} == {0}
+    assert not load(MemoryFiles(files.disk)).was_clean
+
+
+def test_one_log_that_cannot_be_made_does_not_keep_others_from_it() -> None:
+    files = MemoryFiles()
+    directory = load(files)
+    files.space_bytes = 2 * len(encode_topic_id(TOPIC_ID))
+    made = drive(files, directory.create_all("orders", TOPIC_ID, range(3), SMALL, NOW_MS))
+    assert [isinstance(each, FileFailure) for each in made] == [False, False, True]
+    assert sorted(directory.logs) == [("orders", 0), ("orders", 1)]
+    files.space_bytes = None
+    drive(files, directory.create_all("orders", TOPIC_ID, [2], SMALL, NOW_MS))
+    assert reopen(files).topic_id == load(MemoryFiles(files.disk)).logs["orders", 2].topic_id == TOPIC_ID

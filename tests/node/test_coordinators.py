@@ -8,6 +8,9 @@ import pytest
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import FileFailure, Read
+from penstock.core.groups.shard import GroupShard
+from penstock.core.node import coordinators
+from penstock.core.rsm.result import Result
 from penstock.core.wire.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from penstock.core.wire.api.find_coordinator import FindCoordinatorRequest
 from penstock.core.wire.api.heartbeat import HeartbeatRequest
@@ -172,3 +175,96 @@ def test_all_groups_are_listed_whichever_shard_they_are_in() -> None:
         client.ask(commit(f"g{number}", 1), 8)
     answer = client.ask(ListGroupsRequest())
     assert sorted(group.group_id for group in answer.groups) == [f"g{number}" for number in range(6)]
+
+
+# Many groups: some at a time
+
+
+@pytest.fixture
+def two_groups_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordinators, "GROUPS_PER_TURN_MAX", 2)
+
+
+def with_groups(count: int, **settings: str) -> tuple[World, Client, list[str]]:
+    world = World({name.replace("_", "."): value for name, value in settings.items()})
+    world.create("t")
+    client = ready(world)
+    names = [f"group-{number}" for number in range(count)]
+    for name in names:
+        assert code_of(client.ask(commit(name, 5), 8)) == 0
+    return world, client, names
+
+
+@pytest.mark.usefixtures("two_groups_a_turn")
+def test_groups_are_listed_over_several_turns() -> None:
+    world, client, names = with_groups(20)
+    turns = []
+    world.turn, turn = lambda event: (turns.append(event), turn(event))[1], world.turn  # type: ignore[method-assign]
+    answer = client.ask(ListGroupsRequest(), 4)
+    assert sorted(group.group_id for group in answer.groups) == sorted(names)
+    assert len(turns) >= 10
+
+
+@pytest.mark.usefixtures("two_groups_a_turn")
+def test_a_group_that_goes_while_groups_are_listed_is_left_out() -> None:
+    world, client, names = with_groups(20)
+    world.hold()
+    client.send(ListGroupsRequest(), 4)
+    for coordinator in world.node.coordinators:
+        coordinator.shard.groups.clear()
+    world.release()
+    (answer,) = client.replies()
+    assert len(answer.groups) < len(names)
+
+
+@pytest.mark.usefixtures("two_groups_a_turn")
+def test_a_coordinator_that_goes_while_groups_are_listed_says_so() -> None:
+    world, client, _ = with_groups(20)
+    world.hold()
+    client.send(ListGroupsRequest(), 4)
+    for coordinator in world.node.coordinators:
+        coordinator.close()
+    world.release()
+    assert len(client.replies()) == 1
+
+
+@pytest.mark.usefixtures("two_groups_a_turn")
+@pytest.mark.parametrize("clean", [True, False])
+def test_all_groups_are_loaded_over_several_turns(clean: bool) -> None:
+    world, _, names = with_groups(20)
+    world.restart(clean=clean)
+    client = ready(world)
+    assert [committed(client, name) for name in names] == [5] * 20
+
+
+@pytest.mark.usefixtures("two_groups_a_turn")
+def test_offsets_of_a_deleted_topic_go_from_every_group() -> None:
+    world, client, names = with_groups(20)
+    client.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name="t")], timeout_ms=1000), 6)
+    world.settle()
+    assert [committed(client, name) for name in names] == [-1] * 20
+
+
+@pytest.mark.usefixtures("two_groups_a_turn")
+def test_offsets_of_every_group_expire() -> None:
+    world, client, names = with_groups(
+        20, offsets_retention_minutes="1", offsets_retention_check_interval_ms="10000", connections_max_idle_ms="600000"
+    )
+    world.pass_time(80_000)
+    assert [committed(client, name) for name in names] == [-1] * 20
+    assert client.ask(ListGroupsRequest(), 4).groups == []
+
+
+def test_a_timer_that_comes_while_groups_are_loaded_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, client = grouped()
+    assert code_of(client.ask(commit("g", 1), 8)) == 0
+    coordinator = world.node.coordinators.find("g")
+    told = []
+    monkeypatch.setattr(GroupShard, "on_timer", lambda shard, now_ms, key: told.append(key) or Result())
+    driver, coordinator.driver = coordinator.driver, None
+    coordinator._timers.set("a key", world.now_ms + 1)
+    world.pass_time(coordinators.LOADING_RETRY_MS)
+    assert told == []
+    coordinator.driver = driver
+    world.pass_time(coordinators.LOADING_RETRY_MS)
+    assert told == ["a key"]

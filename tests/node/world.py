@@ -192,9 +192,14 @@ class Client:
         parts: list[Any] = request_frame(request, key, version, self._number, "test")
         return b"".join(map(bytes, parts))
 
+    def received(self) -> bytes:
+        """What has come so far, as it came."""
+        data, self._received = self._received, b""
+        return data
+
     def replies(self) -> list[Any]:
         """What has come so far, decoded."""
-        data, self._received = self._received, b""
+        data = self.received()
         return [self._decode(bytes(frame)) for frame in self._reader.feed(data)] if data else []
 
     def ask(self, request: Request, version: int | None = None) -> Any:

@@ -72,7 +72,7 @@ def test_sequences_wrap(base: int, last_delta: int, expected: int) -> None:
 def test_stamping_leaves_the_checksum_valid_and_the_neighbours_alone() -> None:
     row = build_batch(RECORDS) * 3
     size = len(row) // 3
-    stamp(memoryview(row), size, 1 << 40, 12)
+    stamp(memoryview(row)[size : 2 * size], 1 << 40, 12)
     header = read_header(row, size)
     assert (header.base_offset, header.leader_epoch) == (1 << 40, 12)
     assert checksum.is_valid(row, size, header)

@@ -43,14 +43,15 @@ QUOTA_KEYS = {
     "follower.replication.throttled.rate",
     "replica.alter.log.dirs.io.max.bytes.per.second",
 }
+OWN_PREFIX = "penstock."
 SCOPES: dict[str, Mapping[str, Key]] = {
     "broker": {
         name: key
         for name, key in BROKER_KEYS.items()
-        if not name.startswith("penstock.") and name not in AUTHORIZER_KEYS | QUOTA_KEYS
+        if not name.startswith(OWN_PREFIX) and name not in AUTHORIZER_KEYS | QUOTA_KEYS
     },
     "quota": {name: BROKER_KEYS[name] for name in QUOTA_KEYS},
-    "topic": TOPIC_KEYS,
+    "topic": {name: key for name, key in TOPIC_KEYS.items() if not name.startswith(OWN_PREFIX)},
     "group": GROUP_KEYS,
 }
 BOUNDS = {
@@ -212,8 +213,9 @@ def our_description(scope: str, described: Described) -> tuple[str, ...]:
 def our_descriptions(file: dict[str, str], topic: dict[str, str]) -> dict[Any, Any]:
     settings = BrokerSettings(file)
     described = [("topic", one) for one in describe_topic(settings, topic)]
-    described += [("broker", one) for one in describe_broker(settings) if not one.name.startswith("penstock.")]
-    return {(scope, one.name): our_description(scope, one) for scope, one in described}
+    described += [("broker", one) for one in describe_broker(settings)]
+    known = [(scope, one) for scope, one in described if not one.name.startswith(OWN_PREFIX)]
+    return {(scope, one.name): our_description(scope, one) for scope, one in known}
 
 
 def question(file: dict[str, str], topic: dict[str, str]) -> tuple[str, ...]:

@@ -60,6 +60,10 @@ def test_a_compacted_topic_rolls_in_time_for_its_longest_wait() -> None:
 def test_the_level_goes_with_the_codec(codec: str) -> None:
     topic = TopicSettings(settings(), {"compression.type": codec, f"compression.{codec}.level": "4"})
     assert (topic.compression_type, topic.compression_level) == (codec, 4)
+    assert (topic.sealed_compression_type, topic.sealed_compression_level) == ("none", None)
+    topic = TopicSettings(settings(), {"penstock.sealed.compression.type": codec, f"compression.{codec}.level": "4"})
+    assert (topic.compression_type, topic.compression_level) == ("producer", None)
+    assert (topic.sealed_compression_type, topic.sealed_compression_level) == (codec, 4)
 
 
 def test_every_acting_override_changes_the_view() -> None:
@@ -68,6 +72,7 @@ def test_every_acting_override_changes_the_view() -> None:
         "compression.type": "lz4",
         "message.timestamp.type": "LogAppendTime",
         "min.cleanable.dirty.ratio": "0.25",
+        "penstock.sealed.compression.type": "zstd",
     }
     plain = TopicSettings(settings(), {})
     for name, key in TOPIC_KEYS.items():

@@ -215,6 +215,15 @@ def stored_codec(trial: Trial) -> Codec:
     return Codec(headers(world)[0].codec)
 
 
+def codecs_after_sealing(trial: Trial) -> list[Codec]:
+    """A batch in a sealed segment, one in the active segment, and time for the packer to come by."""
+    world = trial.begin(topic=EACH_ITS_SEGMENT)
+    for _ in range(2):
+        append(world, "a=" + "x" * 1000)
+    world.jump(20_000)
+    return [Codec(header.codec) for header in headers(world)]
+
+
 def stored_level(trial: Trial, codec: Codec, levels: tuple[int, int]) -> list[int]:
     """Which of two levels gives the very bytes that were stored."""
     world = trial.begin(topic={"compression.type": codec.name.lower()})

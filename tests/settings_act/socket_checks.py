@@ -195,9 +195,11 @@ def _open_files(folder: str) -> list[str]:
 
 
 def makes_slow_readers_wait(trial: Trial) -> bool:
-    """Two dozen clients ask for much and read nothing: whether some of it stays on disk until others have read."""
+    """Two dozen clients ask for much and read nothing: whether some of it stays on disk until others have read. With
+    `sendfile` all of it does, so this is about where there is none, and about cold pages."""
 
     def use(host: Host) -> bool:
+        host.server.direct = False
         with ExitStack() as stack:
             first = stack.enter_context(connect(host))
             create(first, 1)

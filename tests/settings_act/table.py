@@ -50,6 +50,9 @@ TOPIC: Final[Mapping[str, Flip]] = {
     "message.timestamp.type": Flip(log.has_time_of_append, ("CreateTime", False), ("LogAppendTime", True)),
     "min.cleanable.dirty.ratio": Flip(log.after_compaction, ("0.5", LATEST), ("1", BOTH)),
     "min.compaction.lag.ms": Flip(log.after_compaction, ("0", LATEST), ("3600000", BOTH)),
+    "penstock.sealed.compression.type": Flip(
+        log.codecs_after_sealing, ("none", [Codec.NONE, Codec.NONE]), ("zstd", [Codec.ZSTD, Codec.NONE])
+    ),
     "retention.bytes": Flip(log.kept_by_size, ("-1", ["a=1", "b=1", "c=1"]), ("100", ["b=1", "c=1"])),
     "retention.ms": Flip(on(log.kept_after, 600_000), ("604800000", ["a=1"]), ("60000", [])),
     "segment.bytes": Flip(log.segments_of_large_batches, ("1073741824", 1), ("1048576", 3)),
@@ -78,6 +81,7 @@ _OF_TOPICS: Final[Mapping[str, Flip]] = {
     "log.message.timestamp.type": TOPIC["message.timestamp.type"],
     "log.cleaner.min.cleanable.ratio": TOPIC["min.cleanable.dirty.ratio"],
     "log.cleaner.min.compaction.lag.ms": TOPIC["min.compaction.lag.ms"],
+    "penstock.sealed.compression.type": TOPIC["penstock.sealed.compression.type"],
     "log.retention.bytes": TOPIC["retention.bytes"],
     "log.retention.ms": Flip(on(log.kept_after, 600_000), (None, ["a=1"]), ("60000", [])),
     "log.retention.minutes": Flip(on(log.kept_after, 600_000), (None, ["a=1"]), ("1", [])),
@@ -186,7 +190,7 @@ _OF_SOCKETS: Final[Mapping[str, Flip]] = {
         (sockets.OTHER_LOOPBACK, True),
     ),
     "penstock.metrics.port": Flip(sockets.has_metrics, ("-1", False), ("0", True)),
-    "penstock.open.files.max": Flip(on(sockets.open_files_within, 16), ("2048", False), ("16", True)),
+    "penstock.open.files.max": Flip(on(sockets.open_files_within, 16), ("16384", False), ("16", True)),
     "penstock.response.bytes.max": Flip(sockets.makes_slow_readers_wait, ("268435456", False), ("1048576", True)),
 }
 BROKER: Final[Mapping[str, Flip]] = {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import errno
 import os
+import resource
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -15,6 +17,8 @@ import pytest
 from penstock.core.base import ports
 from penstock.core.base.ports import LATER, File, FileFailure, FileOp
 from penstock.shell import disk as disk_module
+from penstock.shell import whole_sync
+from penstock.shell.descriptors import PROCESS_FILES_MAX, files_allowed, raise_files_limit
 from penstock.shell.disk import Disk, Reader, WouldBlock
 
 Test = Callable[["Bench"], Awaitable[None]]
@@ -34,7 +38,7 @@ class Bench:
         return await later if result is LATER else result
 
     def append(self, file: File, data: bytes) -> None:
-        assert self.disk.append(file, data, lambda result: None) is True
+        assert self.disk.append(file, [data], lambda result: None) is True
 
 
 def on_a_loop(test: Test, *args: Any) -> None:
@@ -245,7 +249,7 @@ def test_a_full_disk_is_a_failure_that_comes_later(tmp_path: Path, monkeypatch: 
         file = File(str(tmp_path / "f"))
         later: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         monkeypatch.setattr(os, "write", full)
-        assert bench.disk.append(file, b"x", later.set_result) is False
+        assert bench.disk.append(file, [b"x"], later.set_result) is False
         assert not later.done()
         failure = await later
         monkeypatch.undo()
@@ -267,8 +271,8 @@ def test_a_failed_append_is_told_before_the_outcome_of_the_next(
         file = File(str(tmp_path / "f"))
         told: list[object] = []
         monkeypatch.setattr(os, "write", full)
-        assert bench.disk.append(file, b"first", told.append) is False
-        assert bench.disk.append(file, b"second", told.append) is False
+        assert bench.disk.append(file, [b"first"], told.append) is False
+        assert bench.disk.append(file, [b"second"], told.append) is False
         monkeypatch.undo()
         await bench.perform(ports.Pause())
         assert [type(each) for each in told] == [FileFailure, FileFailure]
@@ -378,5 +382,110 @@ def process_of_job(files: ports.JobFiles) -> int:
     return os.getpid()
 
 
+def test_a_job_does_not_bring_back_what_it_wants_to_read(tmp_path: Path) -> None:
+    """The file may have been removed between the plan and the job."""
+
+    async def test(bench: Bench) -> None:
+        result = await bench.perform(ports.RunJob(ports.Job(first_bytes, (f"{tmp_path}/gone",))))
+        assert isinstance(result, FileFailure)
+        assert result.errno == errno.ENOENT
+        assert list(tmp_path.iterdir()) == []
+
+    on_a_loop(test)
+
+
+def first_bytes(files: ports.JobFiles, path: str) -> bytes:
+    return files.read(path, 0, 10)
+
+
 def test_the_threads_are_few() -> None:
     assert disk_module.THREADS_MAX <= 8
+
+
+# Many at once
+
+
+def test_operations_together_have_their_results_in_order(tmp_path: Path) -> None:
+    async def test(bench: Bench) -> None:
+        known, fresh, missing = (File(str(tmp_path / name)) for name in ("known", "fresh", "missing"))
+        bench.append(known, b"a")
+        ops = [
+            ports.MakeDir(str(tmp_path / "folder")),
+            ports.Append(known, b"b"),
+            ports.Size(missing),
+            ports.Append(fresh, b"new"),
+            ports.Sync(missing),
+            ports.Sync(known),
+            ports.Unlink(missing),
+            ports.Pause(),
+            ports.SyncDir(str(tmp_path)),
+        ]
+        made, appended, size, created, failed, *rest = await bench.perform(ports.Together(ops))
+        assert (made, appended, size, created) == (None, None, None, None)
+        assert isinstance(failed, FileFailure)
+        assert failed.errno == errno.ENOENT
+        assert rest == [None] * 4
+        assert (tmp_path / "folder").is_dir()
+        assert (tmp_path / "known").read_bytes() == b"ab"
+        assert (tmp_path / "fresh").read_bytes() == b"new"
+        # What was open stays open and is pinned by nobody; what was not has been closed again.
+        assert (known.fd >= 0, known.pins, fresh.fd) == (True, 0, -1)
+        assert await bench.perform(ports.Together([])) == []
+
+    on_a_loop(test)
+
+
+def test_while_the_node_starts_operations_together_finish_at_once(tmp_path: Path) -> None:
+    async def test(bench: Bench) -> None:
+        bench.disk.starting = True
+        file = File(str(tmp_path / "f"))
+        assert bench.disk.perform(ports.Together([ports.Append(file, b"x"), ports.Size(file)]), print) == [None, 1]
+
+    on_a_loop(test)
+
+
+@pytest.mark.parametrize("by_one_call", [True, False])
+def test_a_whole_folder_is_synced(tmp_path: Path, by_one_call: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not by_one_call:
+        monkeypatch.setattr(whole_sync, "_syncfs", None)
+    synced: list[str] = []
+    one_by_one = whole_sync.sync_path
+    monkeypatch.setattr(whole_sync, "sync_path", lambda path: (synced.append(path), one_by_one(path)))
+
+    async def test(bench: Bench) -> None:
+        await bench.perform(ports.MakeDir(str(tmp_path / "folder")))
+        bench.append(File(str(tmp_path / "folder" / "f")), b"x")
+        assert await bench.perform(ports.SyncTree(str(tmp_path))) is None
+        if not by_one_call:
+            assert sorted(synced) == [str(tmp_path), str(tmp_path / "folder"), str(tmp_path / "folder" / "f")]
+        failed = await bench.perform(ports.SyncTree(str(tmp_path / "missing")))
+        assert failed.errno == errno.ENOENT
+
+    on_a_loop(test)
+
+
+def test_a_sync_of_everything_that_fails_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(fd: int) -> int:
+        ctypes.set_errno(errno.EIO)
+        return -1
+
+    async def test(bench: Bench) -> None:
+        monkeypatch.setattr(whole_sync, "_syncfs", fail)
+        assert (await bench.perform(ports.SyncTree(str(tmp_path)))).errno == errno.EIO
+
+    on_a_loop(test)
+
+
+def test_half_of_the_files_a_process_may_open_are_for_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = [(4096, 10_000)]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
+    monkeypatch.setattr(resource, "setrlimit", lambda _, given: limits.append(given))
+    assert (files_allowed(16_384), files_allowed(100)) == (2048, 100)
+    raise_files_limit()
+    assert limits[-1] == (10_000, 10_000)
+    assert files_allowed(16_384) == 5000
+    raise_files_limit()
+    assert len(limits) == 2, "there is nothing more to have"
+    limits.append((1024, resource.RLIM_INFINITY))
+    raise_files_limit()
+    assert limits[-1] == (PROCESS_FILES_MAX, resource.RLIM_INFINITY)

@@ -138,10 +138,9 @@ def test_a_huge_answer_is_streamed(tmp_path: Path, loop: Callable[[], asyncio.Ab
 
 
 @pytest.mark.slow
-@each_way
-def test_slow_readers_share_what_answers_may_hold(tmp_path: Path, direct: bool) -> None:
+def test_slow_readers_share_what_answers_may_hold(tmp_path: Path) -> None:
     async def test() -> None:
-        async with hosted(tmp_path, direct=direct) as host:
+        async with hosted(tmp_path, direct=False) as host:
             host.server._response_bytes_max = SHARED_BYTES
             peers = [await Peer.connect(host, small=True) for _ in range(6)]
             await peers[0].create("t")
@@ -173,10 +172,9 @@ async def a_hog_and_a_starved_one(host: Host) -> tuple[Peer, Peer]:
     return hog, hungry
 
 
-@each_way
-def test_who_waits_is_fed_when_a_deaf_one_goes(tmp_path: Path, direct: bool) -> None:
+def test_who_waits_is_fed_when_a_deaf_one_goes(tmp_path: Path) -> None:
     async def test() -> None:
-        async with hosted(tmp_path, direct=direct) as host:
+        async with hosted(tmp_path, direct=False) as host:
             hog, hungry = await a_hog_and_a_starved_one(host)
             hog.close()
             assert len(values_of(found_in(await hungry.reply())["t", 0].records)) == 10
@@ -185,17 +183,30 @@ def test_who_waits_is_fed_when_a_deaf_one_goes(tmp_path: Path, direct: bool) -> 
     run(test)
 
 
-def test_who_reads_is_fed_even_if_a_deaf_one_stays(tmp_path: Path) -> None:
-    """With sendfile a reader needs no memory; without it, it must wait until the deaf one is cut off."""
+@each_loop
+def test_with_sendfile_slow_readers_hold_nothing(tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    """What the socket does not take stays in the file: no memory to share, and nobody waits for anybody."""
 
     async def test() -> None:
         async with hosted(tmp_path) as host:
-            hog, hungry = await a_hog_and_a_starved_one(host)
-            assert len(values_of(found_in(await hungry.reply())["t", 0].records)) == 10
-            hungry.close()
-            hog.close()
+            host.server._response_bytes_max = 1
+            deaf, slow = await Peer.connect(host, small=True), await Peer.connect(host, small=True)
+            await deaf.create("t")
+            await deaf.fill("t", 10)
+            request = fetch({("t", 0): 0}, max_bytes=20 * MIB, partition_bytes=20 * MIB)
+            await deaf.send(request, 11)
+            await slow.send(request, 11)
+            outboxes = [client._outbox for client in host.server.clients.values()]
+            await until(lambda: all(outbox._is_waiting for outbox in outboxes), "both sockets are full")
+            assert host.server.buffered_bytes == 0
+            assert not host.server.starved
+            assert len(values_of(found_in(await slow.reply())["t", 0].records)) == 10
+            slow.close()
+            deaf.close()
+            await until(lambda: not host.server.clients, "both are gone")
+            assert all(outbox._waiting_fd < 0 for outbox in outboxes)
 
-    run(test)
+    run(test, loop)
 
 
 def test_connections_beyond_the_limit_are_closed_at_once(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_appends_of_one_file_stay_in_order_and_the_buffer_may_be_reused() -> Non
         order: list[int] = []
         for value in range(20):
             buffer[0] = value
-            if bench.disk.append(file, buffer, noting(order, value)):
+            if bench.disk.append(file, [buffer], noting(order, value)):
                 order.append(value)
         bench.scheduler.run_until(SECOND)
         assert order == list(range(20))
@@ -108,7 +108,7 @@ def test_operations_of_different_files_overtake_each_other() -> None:
     def first_done(bench: Bench) -> object:
         order: list[str] = []
         for name in ("/a", "/b"):
-            bench.disk.append(File(name), b"x", noting(order, name))
+            bench.disk.append(File(name), [b"x"], noting(order, name))
         bench.scheduler.run_until(SECOND)
         return order[0]
 
@@ -119,7 +119,7 @@ def test_a_crash_loses_or_keeps_an_append_on_its_way_or_tears_it() -> None:
     def scene(bench: Bench) -> object:
         bench.write("/f", b"....")
         answers: list[object] = []
-        bench.disk.append(File("/f"), b"12345678", answers.append)
+        bench.disk.append(File("/f"), [b"12345678"], answers.append)
         bench.disk.crash()
         bench.scheduler.run_until(SECOND)
         assert answers == []
@@ -133,7 +133,7 @@ def test_a_crash_loses_or_keeps_an_append_on_its_way_or_tears_it() -> None:
 def test_after_a_crash_no_later_append_of_the_file_is_there_without_the_earlier() -> None:
     def scene(bench: Bench) -> object:
         for data in (b"aa", b"bb", b"cc"):
-            bench.disk.append(File("/f"), data, lambda _: None)
+            bench.disk.append(File("/f"), [data], lambda _: None)
         bench.disk.crash()
         return bench.content("/f") if bench.exists("/f") else b""
 

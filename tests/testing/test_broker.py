@@ -1,6 +1,7 @@
 """The node for tests is a real one: it acknowledges, keeps data and port over restarts, and leaves nothing behind."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import edges
 from penstock.client.producing import Producer
 from penstock.testing import Broker, BrokerFailed
+from penstock.testing.beside import _environment
 
 pytestmark = pytest.mark.client
 
@@ -107,3 +109,16 @@ def end_offset(broker: Broker, topic: str) -> int:
     place = TopicPartition(topic, 0)
     with Client(broker.bootstrap) as client:
         return edges(client, [place])[place][1]
+
+
+def test_bytecode_that_may_not_be_written_beside_the_sources_is_written_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    first, second = _environment(), _environment()
+    assert "PYTHONDONTWRITEBYTECODE" not in first
+    assert first["PYTHONPYCACHEPREFIX"] == second["PYTHONPYCACHEPREFIX"]
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    assert "PYTHONPYCACHEPREFIX" not in _environment()

@@ -54,8 +54,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "testing": frozenset({"pytest"}),
     # Reading as a member of a group is left to a client that has been doing it for years.
     "cli": frozenset({"typer", "rich", "click", "confluent_kafka"}),
-    # aiokafka lends its compiled reader and writer of record batches; its client is not used.
-    "spark": frozenset({"pyspark", "pyarrow", "pandas", "confluent_kafka", "aiokafka", "typer", "rich"}),
+    "spark": frozenset({"pyspark", "pyarrow", "numpy", "pandas", "confluent_kafka", "typer", "rich"}),
     "services": frozenset({"confluent_kafka"}),
 }
 

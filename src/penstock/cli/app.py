@@ -14,6 +14,11 @@ from penstock.client.errors import ClientError
 from penstock.core.base.errors import PenstockError
 from penstock.core.base.settings import SettingError
 
+# Typer keeps this class of its parser under another name in each version.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+EXTENSIONS = "penstock.commands"
+
 app = typer.Typer(
     name="penstock",
     help="A commit log that speaks Kafka's protocol. Start one with `penstock up`.",
@@ -22,12 +27,30 @@ app = typer.Typer(
 )
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Perform a command; what fails on purpose becomes one line with a hint."""
+def complete() -> int:
+    """Answer the shell, which asks through variables what could come next."""
+    _add_extensions()
     try:
-        app(args=list(arguments), prog_name="penstock")
+        app(prog_name="penstock")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
+    return 0
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Perform a command; what fails on purpose becomes one line with a hint."""
+    if not arguments or arguments[0] not in _own_commands():
+        _add_extensions()
+    try:
+        command = typer.main.get_command(app)
+        with command.make_context("penstock", list(arguments)) as context:
+            command.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
+    except _UsageError as misuse:
+        return _correct(misuse)
     except (Refused, ClientError) as failure:
         return complain(str(failure), failure.hint)
     except SettingError as failure:
@@ -35,6 +58,28 @@ def run(arguments: Sequence[str]) -> int:
     except PenstockError as failure:
         return complain(str(failure))
     return 0
+
+
+def _correct(misuse: Any) -> int:
+    """Say what is wrong with a command; one without any arguments has shown its help already."""
+    if message := misuse.format_message():
+        path = misuse.ctx.command_path if misuse.ctx is not None else "penstock"
+        complain(" ".join(message.split()).removeprefix("Invalid value: "), f"see `{path} --help`")
+    return plain.USAGE
+
+
+def _own_commands() -> set[str | None]:
+    return {one.name for one in app.registered_commands} | {one.name for one in app.registered_groups}
+
+
+def _add_extensions() -> None:
+    """Commands of the optional parts. Looking for them takes longer than many a command, so it is done when needed."""
+    from importlib.metadata import entry_points
+
+    known = _own_commands()
+    for point in entry_points(group=EXTENSIONS):
+        if point.name not in known:
+            app.add_typer(point.load(), name=point.name)
 
 
 def _print_version(wanted: bool) -> None:
@@ -87,8 +132,8 @@ def _annotation(option: plain.Option) -> Any:
 for _command in plain.COMMANDS:
     app.command(_command.name)(_typer_command(_command))
 app.add_typer(topic.app, name="topic")
-app.command()(produce.produce)
-app.command()(consume.consume)
+app.command("produce")(produce.produce)
+app.command("consume")(consume.consume)
 app.add_typer(group.app, name="group")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(config.app, name="config")

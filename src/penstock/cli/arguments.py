@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 
 import typer
 
+# Timestamps are signed numbers of 64 bits.
+TIMESTAMP_MS_END = 1 << 63
 _AGO = re.compile(r"([0-9]+)(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -24,13 +26,14 @@ def assignments(texts: Iterable[str], option: str) -> dict[str, str]:
 def timestamp_ms(text: str, now: datetime) -> int | None:
     """A moment in milliseconds: ISO 8601 (local time unless it says otherwise), `@` and milliseconds, or `15m` for a
     quarter of an hour ago. None if it is none of these."""
-    if text.startswith("@") and text[1:].isdigit():
-        return int(text[1:])
-    if match := _AGO.fullmatch(text):
-        return _ms(now - timedelta(**{_UNITS[match[2]]: int(match[1])}))
+    if text.startswith("@") and text[1:].isdecimal():
+        moment = int(text[1:])
+        return moment if moment < TIMESTAMP_MS_END else None
     try:
+        if match := _AGO.fullmatch(text):
+            return _ms(now - timedelta(**{_UNITS[match[2]]: int(match[1])}))
         return _ms(datetime.fromisoformat(text))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -32,7 +32,10 @@ def check(
         raise Refused(f"cannot read {file}: {failure.strerror}", "check the path") from None
     except UnicodeDecodeError:
         raise Refused(f"{file} is not a text file", "settings are lines of key=value in UTF-8") from None
-    rows = [(one.name, one.value, one.standing.value, one.message) for one in check_file(text)]
+    try:
+        rows = [(one.name, one.value, one.standing.value, one.message) for one in check_file(text)]
+    except SettingError as failure:
+        raise Refused(f"cannot read {file}: {failure}", "settings are lines of key=value") from None
     print_rows(output, ("setting", "value", "class", "remark"), rows)
     try:
         BrokerSettings(parse_properties(text))

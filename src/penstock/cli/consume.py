@@ -12,17 +12,16 @@ import typer
 from penstock.cli import completion
 from penstock.cli.arguments import timestamp_ms
 from penstock.cli.group_reading import read_as_group
+from penstock.cli.outage import Outage, PatientReader
 from penstock.cli.output import Output
 from penstock.cli.record_format import Formatter, json_line, template, value_line
-from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, Timeout, connect
+from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, check_timeout, connect
 from penstock.cli.talk import Refused, close_stdout, say
 from penstock.client.blocking import Client
-from penstock.client.errors import ClientError
 from penstock.client.merging import merge_by_timestamp
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import EARLIEST, LATEST, NO_OFFSET, READ_COMMITTED, READ_UNCOMMITTED, list_offsets
 from penstock.client.reading import Reader
-from penstock.core.base.errors import ErrorCode
 from penstock.core.records.record import Record
 
 Found = tuple[TopicPartition, Record]
@@ -54,22 +53,37 @@ def consume(
     output: Annotated[
         Output, typer.Option("--output", "-o", help="table: the value or the template; json: an object per line.")
     ] = Output.TABLE,
-    timeout: Timeout = TIMEOUT_SECONDS,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            callback=check_timeout,
+            help="How long to go without a broker before giving up; 10 by default, with --follow for ever.",
+        ),
+    ] = None,
 ) -> None:
     """Print records; without --follow it ends where the topics ended when it began."""
     printer = _printer(output, format_)
+    request_seconds = timeout or TIMEOUT_SECONDS
+    patience = TIMEOUT_SECONDS if timeout is None and not follow else timeout
     isolation = READ_COMMITTED if committed else READ_UNCOMMITTED
     if group is not None:
+        if not group.strip():
+            raise typer.BadParameter("a group has a name", param_hint="--group")
         if merge or partition:
             raise typer.BadParameter("a group decides about partitions and order: leave out --partition and --merge")
-        with connect(bootstrap, timeout) as client:
+        with connect(bootstrap, request_seconds) as client:
             for topic in topics:
                 client.topic(topic)
-        with closing(read_as_group(bootstrap, group, topics, from_, follow, isolation, count)) as records:
+        with closing(read_as_group(bootstrap, group, topics, from_, follow, isolation, count, patience)) as records:
             _print(records, printer)
         return
-    with connect(bootstrap, timeout) as client:
-        reader = _reader(client, topics, partition, from_, follow, isolation)
+    with connect(bootstrap, request_seconds) as client:
+        places = [where for topic in topics for where in _places(client, topic, partition)]
+        ends = _ends(client, places, isolation)
+        positions = _positions(client, places, ends, from_)
+        until = None if follow else ends
+        reader = PatientReader(client, positions, Outage(patience), until=until, isolation=isolation)
         found = merge_by_timestamp(reader) if merge else _in_order_of_arrival(reader)
         _print(islice(found, count), printer)
 
@@ -89,14 +103,13 @@ def _print(records: Iterator[Found], printer: Formatter) -> None:
         for where, record in records:
             write(printer(where, record))
             printed += 1
-        sys.stdout.buffer.flush()
-    except KeyboardInterrupt:
-        # For somebody who follows a topic, ctrl-c is the way to stop and not a failure.
-        sys.stdout.buffer.flush()
     except BrokenPipeError:
         close_stdout()
-    if sys.stdout.isatty():
-        say(f"{printed} record{'' if printed == 1 else 's'}")
+    finally:
+        # However it ends, with ctrl-c too: what was read is shown.
+        sys.stdout.buffer.flush()
+        if sys.stdout.isatty():
+            say(f"{printed} record{'' if printed == 1 else 's'}")
 
 
 def _in_order_of_arrival(reader: Reader) -> Iterator[Found]:
@@ -108,25 +121,17 @@ def _in_order_of_arrival(reader: Reader) -> Iterator[Found]:
         sys.stdout.buffer.flush()
 
 
-def _reader(
-    client: Client, topics: list[str], partitions: list[int] | None, from_: str, follow: bool, isolation: int
-) -> Reader:
-    places = [where for topic in topics for where in _places(client, topic, partitions)]
+def _ends(client: Client, places: list[TopicPartition], isolation: int) -> dict[TopicPartition, int]:
     latest = list_offsets(client, dict.fromkeys(places, LATEST), isolation)
-    ends = {where: found.offset for where, found in latest.items()}
-    positions = _positions(client, places, ends, from_)
-    return Reader(client, positions, until=None if follow else ends, isolation=isolation)
+    return {where: found.offset for where, found in latest.items()}
 
 
 def _places(client: Client, topic: str, partitions: list[int] | None) -> list[TopicPartition]:
-    count = len(client.topic(topic).partitions)
+    known = client.topic(topic)
+    count = len(known.partitions)
     for number in partitions or ():
         if number >= count:
-            raise ClientError(
-                f"topic {topic} has no partition {number}",
-                code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                hint=f"its partitions are 0 to {count - 1}",
-            )
+            raise Refused(f"topic {topic} has no partition {number}", known.numbers)
     return [TopicPartition(topic, number) for number in partitions or range(count)]
 
 
@@ -139,9 +144,9 @@ def _positions(
     firsts = {where: found.offset for where, found in list_offsets(client, dict.fromkeys(places, EARLIEST)).items()}
     if from_ == "earliest":
         return firsts
-    if from_.isdigit():
+    if from_.isdecimal():
         return _from_offset(int(from_), places, firsts, ends)
-    if from_.startswith("-") and from_[1:].isdigit():
+    if from_.startswith("-") and from_[1:].isdecimal():
         return {where: max(firsts[where], ends[where] - int(from_[1:])) for where in places}
     moment = timestamp_ms(from_, datetime.now())
     if moment is None:

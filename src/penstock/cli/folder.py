@@ -34,6 +34,7 @@ class ClusterFolder:
         self.shown = path
         self.path = os.path.abspath(path)
         self.pid_file = PidFile(os.path.join(self.path, "pid"))
+        self._made: list[str] = []
 
     def command(self, name: str) -> str:
         """How a person runs a command on this folder."""
@@ -48,14 +49,26 @@ class ClusterFolder:
         return [self.node(number) for number in numbers]
 
     def create(self) -> None:
-        """Make the folder, unless somebody else's things are in it."""
+        """Make the folder and those above it, unless somebody else's things are in it."""
         self.refuse_strangers()
+        path = self.path
+        while not os.path.exists(path):
+            self._made.append(path)
+            path = os.path.dirname(path)
         try:
             os.makedirs(self.path, exist_ok=True)
         except OSError as failure:
             raise Refused(
                 f"cannot make the folder {self.shown}: {failure.strerror}", "choose another one with --data-dir"
             ) from None
+
+    def take_back(self) -> None:
+        """Remove the folders that `create` made, as long as nothing has been put into them."""
+        for path in self._made:
+            try:
+                os.rmdir(path)
+            except OSError:
+                return
 
     def refuse_strangers(self) -> None:
         """A folder that holds anything but a cluster is never written to, nor deleted."""

@@ -1,19 +1,18 @@
 """`penstock group`: who is in a group, how far it is, and moving it."""
 
-from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
 from penstock.cli import completion
-from penstock.cli.arguments import timestamp_ms
 from penstock.cli.output import Output, print_facts, print_json, print_rows, print_table
+from penstock.cli.places import named_places, offsets_at
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
 from penstock.cli.talk import Refused, say
 from penstock.client.blocking import Client
 from penstock.client.groups import Groups
 from penstock.client.metadata import TopicPartition
-from penstock.client.offsets import NO_OFFSET, edges, list_offsets
+from penstock.client.offsets import edges
 
 app = typer.Typer(help="Look at groups, move them, delete them.", no_args_is_help=True)
 
@@ -95,7 +94,8 @@ def reset(
     with connect(bootstrap, timeout) as client:
         groups = Groups(client)
         committed = groups.offsets(name)
-        places = sorted(committed) if all_topics else [place for text in topic or () for place in _places(client, text)]
+        named = [place for text in topic or () for place in named_places(client, text, "--topic")]
+        places = sorted(committed) if all_topics else named
         if not places:
             raise Refused(f"group {name} has committed nothing", "name topics with --topic instead of --all-topics")
         targets = _targets(client, places, committed, to, shift_by)
@@ -131,18 +131,6 @@ def _ends(client: Client, places: list[TopicPartition]) -> dict[TopicPartition, 
     return {where: found.get(where) for where in places}
 
 
-def _places(client: Client, text: str) -> list[TopicPartition]:
-    """TOPIC means all its partitions, TOPIC:0,2 those."""
-    topic, colon, numbers = text.partition(":")
-    count = len(client.topic(topic).partitions)
-    if not colon:
-        return [TopicPartition(topic, number) for number in range(count)]
-    chosen = numbers.split(",")
-    if not all(number.isdigit() and int(number) < count for number in chosen):
-        raise typer.BadParameter(f"{text!r}: the partitions of {topic} are 0 to {count - 1}", param_hint="--topic")
-    return [TopicPartition(topic, int(number)) for number in chosen]
-
-
 def _targets(
     client: Client,
     places: list[TopicPartition],
@@ -162,18 +150,8 @@ def _targets(
     elif to == "current":
         # Partitions without a commit would start somewhere else tomorrow: "current" pins them to their end.
         wanted = {where: committed.get(where, limits[where][1]) for where in places}
-    elif to is not None and to.isdigit():
+    elif to is not None and to.isdecimal():
         wanted = dict.fromkeys(places, int(to))
     else:
-        wanted = _at_time(client, places, limits, to or "")
+        wanted = offsets_at(client, limits, to or "", "--to", "earliest, latest, current, an offset nor a time")
     return {where: min(max(wanted[where], limits[where][0]), limits[where][1]) for where in places}
-
-
-def _at_time(
-    client: Client, places: list[TopicPartition], limits: dict[TopicPartition, tuple[int, int]], text: str
-) -> dict[TopicPartition, int]:
-    moment = timestamp_ms(text, datetime.now())
-    if moment is None:
-        raise typer.BadParameter(f"{text!r} is neither earliest, latest, current, an offset nor a time")
-    found = list_offsets(client, dict.fromkeys(places, moment))
-    return {where: limits[where][1] if found[where].offset == NO_OFFSET else found[where].offset for where in places}

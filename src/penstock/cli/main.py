@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from penstock.cli.talk import close_stdout
+from penstock.cli.talk import close_stdout, complain, open_missing_streams
 
 HELP = frozenset({"--help", "-h"})
 PLAIN_COMMANDS = frozenset({"up", "down", "status", "reset", "node"})
@@ -18,6 +18,7 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the return value is the exit code: 0 done, 1 failed, 2 used wrongly."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    open_missing_streams()
     try:
         return _run(arguments)
     except KeyboardInterrupt:
@@ -25,6 +26,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         close_stdout()
         return 0
+    except OSError as failure:
+        # Files and folders that cannot be used: the system's own words say it best.
+        where = f"{failure.filename}: " if failure.filename is not None else ""
+        return complain(f"{where}{failure.strerror or failure}")
 
 
 def _run(arguments: list[str]) -> int:
@@ -35,7 +40,7 @@ def _run(arguments: list[str]) -> int:
         return plain.run(arguments[0], arguments[1:])
     from penstock.cli import app
 
-    return app.run(arguments)
+    return app.complete() if completing else app.run(arguments)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def ports_of(text: str) -> tuple[int, int] | None:
     settings = _parse(text)
     client = re.search(r"PLAINTEXT://[^,]*:([0-9]+)", settings.get("listeners", ""))
     metrics = settings.get(METRICS_PORT_KEY, "")
-    return (int(client[1]), int(metrics)) if client and metrics.isdigit() else None
+    return (int(client[1]), int(metrics)) if client and metrics.isdecimal() else None
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, str]:
@@ -76,7 +76,7 @@ def read_settings_file(path: str) -> dict[str, str]:
     """The settings of a file in Kafka's format."""
     try:
         with open(path, encoding="utf-8") as file:
-            return _parse(file.read())
+            return _parse(file.read(), path)
     except OSError as failure:
         raise Refused(f"cannot read {path}: {failure.strerror}", "check the path given with --config") from None
     except UnicodeDecodeError:
@@ -118,11 +118,15 @@ def _escape(value: str) -> str:
     return "\\" + escaped if escaped.startswith(" ") else escaped
 
 
-def _parse(text: str) -> dict[str, str]:
+def _parse(text: str, source: str = "server.properties") -> dict[str, str]:
     """Names and values of a settings text. Its reader comes with the whole catalogue of settings, which takes longer
     to load than the rest of `up`: a fresh cluster, which has nothing to read, does without."""
     if not text:
         return {}
+    from penstock.core.base.settings.key import SettingError
     from penstock.core.base.settings.properties import parse_properties
 
-    return parse_properties(text)
+    try:
+        return parse_properties(text)
+    except SettingError as failure:
+        raise Refused(f"cannot read {source}: {failure}", "settings are lines of key=value") from None

@@ -37,7 +37,11 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     for row in shown:
         table.add_row(*(Text("-" if cell is None else str(cell)) for cell in row))
     width = None if sys.stdout.isatty() else PIPED_WIDTH
-    Console(width=width, highlight=False).print(table)
+    console = Console(width=width, highlight=False)
+    # Rich has ideas of its own about a reader that has gone: it only draws, and the drawing is printed as all else is.
+    with console.capture() as drawing:
+        console.print(table)
+    print(drawing.get(), end="", flush=True)
 
 
 def print_rows(output: Output, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

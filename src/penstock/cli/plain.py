@@ -6,7 +6,7 @@ The plain parser below serves them in a few milliseconds; `cli.app` builds its h
 import argparse
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from penstock.cli.talk import Refused, complain
 
@@ -100,8 +100,16 @@ def perform(command: Command, options: dict[str, Any]) -> int:
         return complain(refusal.message, refusal.hint)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line instead of repeating everything that would be right."""
+
+    def error(self, message: str) -> NoReturn:
+        complain(message, f"see `{self.prog} --help`")
+        raise SystemExit(USAGE)
+
+
 def _parser(command: Command) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=f"penstock {command.name}", description=command.help, allow_abbrev=False)
+    parser = _Parser(prog=f"penstock {command.name}", description=command.help, allow_abbrev=False)
     for option in command.options:
         if option.kind is bool:
             parser.add_argument(*option.flags, action="store_true", help=option.help)

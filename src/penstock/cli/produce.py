@@ -12,7 +12,7 @@ from typing import Annotated, Any, BinaryIO, NamedTuple
 import typer
 
 from penstock.cli import completion
-from penstock.cli.arguments import assignments
+from penstock.cli.arguments import TIMESTAMP_MS_END, assignments
 from penstock.cli.output import Output, print_json
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
 from penstock.cli.talk import Refused, say
@@ -74,6 +74,8 @@ def produce(
     """Write lines of stdin or of files to a topic, one record each."""
     headers = tuple((name, value.encode()) for name, value in assignments(header or (), "--header").items())
     separator = None if key_separator is None else _unescape(key_separator)
+    if separator == b"":
+        raise typer.BadParameter("nothing cannot separate a key from a value", param_hint="--key-separator")
     fixed_key = None if key is None else key.encode()
 
     def read(line: bytes) -> NewRecord:
@@ -81,6 +83,8 @@ def produce(
 
     delivered: list[Delivered] = []
     with connect(bootstrap, timeout) as client:
+        # Nobody should type records that nobody will take.
+        client.retry(lambda: client.refresh(()))
         producer = Producer(
             client,
             acks=ACKS_ALL if acks is Acks.ALL else int(acks),
@@ -88,12 +92,15 @@ def produce(
             on_delivery=delivered.append,
         )
         for chunk in _chunks(files or [], whole):
-            for line in chunk:
-                record = read(line)
-                at = {"partition": partition, "timestamp": record.timestamp}
-                producer.send(topic, record.key, record.value, record.headers, **at)
-            # What has been read is sent before more is waited for: somebody may be typing, or piping a live log.
-            producer.flush()
+            try:
+                for line in chunk:
+                    record = read(line)
+                    at = {"partition": partition, "timestamp": record.timestamp}
+                    producer.send(topic, record.key, record.value, record.headers, **at)
+            finally:
+                # What has been read is sent before more is waited for: somebody may be typing, or piping a live log.
+                # So is what stands before a line that cannot be sent.
+                producer.flush()
     _report(output, topic, delivered)
 
 
@@ -159,13 +166,35 @@ def _from_text(
 def _from_json(line: bytes) -> NewRecord:
     try:
         fields = json.loads(line)
-        headers = tuple((one["key"], _json_bytes(one, "value")) for one in fields.get("headers") or ())
-        return NewRecord(_json_bytes(fields, "key"), _json_bytes(fields, "value"), headers, fields.get("timestamp"))
+        headers = tuple((_json_name(one), _json_bytes(one, "value")) for one in fields.get("headers") or ())
+        return NewRecord(_json_bytes(fields, "key"), _json_bytes(fields, "value"), headers, _json_timestamp(fields))
     except (ValueError, KeyError, TypeError, AttributeError) as failure:
         raise Refused(
             f"the line {line[:60].decode(errors='replace')!r} is not a record: {failure}",
-            'a record is a JSON object like {"key": "k", "value": "v", "headers": [{"key": "h", "value": "x"}]}',
+            'a record is a JSON object like {"key": "k", "value": "v", "headers": [{"key": "h", "value": "x"}]}; '
+            "the lines before it have been sent",
         ) from None
+
+
+def _json_name(header: dict[str, Any]) -> str:
+    name = header["key"]
+    if not isinstance(name, str):
+        raise ValueError(f"the name of a header is a text, not {json.dumps(name)}")
+    name.encode()
+    return name
+
+
+def _json_timestamp(fields: dict[str, Any]) -> int | None:
+    timestamp = fields.get("timestamp")
+    if timestamp is None:
+        return None
+    if (
+        not isinstance(timestamp, int)
+        or isinstance(timestamp, bool)
+        or not -TIMESTAMP_MS_END <= timestamp < TIMESTAMP_MS_END
+    ):
+        raise ValueError("its timestamp is not a number of milliseconds")
+    return timestamp
 
 
 def _json_bytes(fields: dict[str, Any], name: str) -> bytes | None:

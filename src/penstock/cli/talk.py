@@ -29,3 +29,12 @@ def complain(message: str, hint: str | None = None) -> int:
 def close_stdout() -> None:
     """The reader of our output has gone (`penstock consume t | head`): what is left to write goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def open_missing_streams() -> None:
+    """Somebody may start us without input or output (`penstock consume t >&-`): then nothing is read from there, and
+    what is written there is lost, instead of going into whatever file or socket is opened next."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # Open until the process ends, like the stream that it stands for.
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115

@@ -1,4 +1,4 @@
-"""`penstock topic`: create, list, describe, alter and delete topics."""
+"""`penstock topic`: create, list, describe, alter and delete topics, and the records at their beginning."""
 
 from typing import Annotated, Any
 
@@ -6,6 +6,7 @@ import typer
 
 from penstock.cli import completion
 from penstock.cli.arguments import assignments
+from penstock.cli.delete_records import delete_records
 from penstock.cli.output import Output, bytes_text, print_facts, print_json, print_rows, print_table
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
 from penstock.cli.talk import Refused, say
@@ -136,6 +137,9 @@ def delete(
         for name in names:
             Admin(client).delete_topic(name)
     _report(output, f"deleted: {', '.join(names)}", {"deleted": names})
+
+
+app.command("delete-records")(delete_records)
 
 
 def _partition_rows(client: Client, topic: TopicView) -> list[tuple[Any, ...]]:

@@ -6,6 +6,8 @@ Nothing here imports what a node imports: the less is loaded before the node's p
 import errno
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from penstock.cli import node_settings
 from penstock.cli.folder import ClusterFolder, NodeFolder
@@ -36,22 +38,30 @@ def up(
     node_settings.refuse_decided(assigned, "given with --set")
     signals = signals_as_bytes()
     folder = ClusterFolder(data_dir)
-    folder.create()
     _check_count(folder, nodes)
-    try:
-        folder.pid_file.hold()
-    except Held as held:
-        raise Refused(
-            f"{folder.shown} is in use by `penstock up` (process {held.pid})",
-            f"stop it with `{folder.command('down')}`, or choose another folder with --data-dir",
-        ) from None
-    try:
+    with _held(folder):
         if (pid := folder.node(1).pid_file.holder()) is not None:
             raise Refused(f"node 1 is running already (process {pid})", f"stop it with `{folder.command('down')}`")
         members = [_prepare(folder.node(1), port, metrics_port, given | assigned)]
         return Cluster(folder, members, restart).run(signals)
+
+
+@contextmanager
+def _held(folder: ClusterFolder) -> Iterator[None]:
+    """The folder is there and ours; one that did not exist before and got nothing is gone afterwards."""
+    try:
+        folder.create()
+        try:
+            folder.pid_file.hold()
+        except Held as held:
+            raise Refused(
+                f"{folder.shown} is in use by `penstock up` (process {held.pid})",
+                f"stop it with `{folder.command('down')}`, or choose another folder with --data-dir",
+            ) from None
+        yield
     finally:
         folder.pid_file.release()
+        folder.take_back()
 
 
 def _check_count(folder: ClusterFolder, nodes: int | None) -> None:
@@ -96,8 +106,8 @@ def _ports(number: int, text: str, port: int | None, metrics_port: int | None) -
     ports = Ports(number, port, metrics_port or port + node_settings.METRICS_PORT_OFFSET)
     if not all(0 < one <= PORT_MAX for one in ports.all()):
         raise Refused(
-            f"port {port} leaves no room: the node needs {', '.join(map(str, ports.all()))}",
-            "choose a lower one with --port",
+            f"a node at port {port} needs the ports {', '.join(map(str, ports.all()))}, which do not all exist",
+            f"ports go from 1 to {PORT_MAX}: choose another --port (and --metrics-port)",
         )
     return ports
 
@@ -111,6 +121,14 @@ def _require_free(port: int) -> None:
             if failure.errno != errno.EADDRINUSE:
                 raise Refused(f"cannot listen on {HOST}:{port}: {failure.strerror}", "choose another --port") from None
             raise Refused(
-                f"port {port} on {HOST} is busy",
+                f"port {port} on {HOST} is busy{_listener(port)}",
                 "stop what listens there, or choose other ports with --port (and --metrics-port)",
             ) from None
+
+
+def _listener(port: int) -> str:
+    """Who listens on a port, as far as the system tells us."""
+    from penstock.cli.listeners import listener_of
+
+    found = listener_of(port)
+    return f": process {found[0]} ({found[1]}) listens there" if found else ""

@@ -291,7 +291,7 @@ def _named(kind: int, name: str) -> str:
 
 def broker_number(text: str) -> str:
     """A broker id as brokers spell it, or an error that says so."""
-    if not text.isdigit():
+    if not text.isdecimal():
         raise ClientError(
             f"{text!r} is not a broker's number",
             code=ErrorCode.INVALID_REQUEST,

@@ -21,7 +21,7 @@ def read_batches(
     Marks of the cluster are passed over, and so is what belongs to the aborted transactions that a read_committed
     answer lists. A fetch begins with the batch that holds its offset and may end inside another one.
     """
-    filter_ = _AbortedFilter(aborted)
+    filter_ = AbortedFilter(aborted)
     records: list[Record] = []
     next_offset = first
     for at, header in iterate_headers(blob, partial_tail=True):
@@ -37,7 +37,7 @@ def read_batches(
     return records, next_offset
 
 
-class _AbortedFilter:
+class AbortedFilter:
     """Knows, batch by batch, which producers are inside a transaction that was aborted in the end."""
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:

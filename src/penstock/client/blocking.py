@@ -37,13 +37,21 @@ Address = tuple[str, int]
 class Client:
     """A connection to a cluster, for one thread."""
 
-    def __init__(self, bootstrap: str | Iterable[str], *, client_id: str = "penstock", timeout: float = 10.0) -> None:
+    def __init__(
+        self,
+        bootstrap: str | Iterable[str],
+        *,
+        client_id: str = "penstock",
+        timeout: float = 10.0,
+        patient: bool = False,
+    ) -> None:
+        """A person wants to hear at once that nobody answers at an address; a `patient` program tries on."""
         self._bootstrap = parse_addresses(bootstrap)
         self._client_id = client_id
         self.timeout = timeout
         self._links: dict[Address, Link] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
-        self._known = False
+        self._known = patient
         self.cluster = ClusterView()
 
     def __enter__(self) -> Client:
@@ -92,7 +100,11 @@ class Client:
             self.refresh(())
             broker = self.cluster.brokers.get(node)
         if broker is None:
-            raise ClientError(f"broker {node} is not there", code=ErrorCode.BROKER_NOT_AVAILABLE)
+            raise ClientError(
+                f"broker {node} is not there",
+                code=ErrorCode.BROKER_NOT_AVAILABLE,
+                hint="`penstock cluster info` lists the brokers",
+            )
         return self._link_to((broker.host, broker.port))
 
     def _any_link(self) -> Link:
@@ -165,7 +177,7 @@ class Client:
             raise ClientError(
                 f"topic {where.topic} has no partition {where.partition}",
                 code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                hint=f"its partitions are 0 to {len(topic.partitions) - 1}",
+                hint=topic.numbers,
             )
         return topic.partitions[where.partition].leader
 
@@ -204,7 +216,7 @@ def parse_addresses(bootstrap: str | Iterable[str]) -> list[Address]:
         host, colon, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")
         if not colon:
             host, port = text, str(DEFAULT_PORT)
-        if not port.isdigit() or not host or int(port) > 0xFFFF:
+        if not port.isdecimal() or not host or int(port) > 0xFFFF:
             raise ClientError(f"{text!r} is not an address", hint="an address is HOST:PORT, for example 127.0.0.1:9092")
         addresses.append((host.strip("[]"), int(port)))
     if not addresses:

@@ -28,6 +28,7 @@ _HINTS: Final[Mapping[ErrorCode, str]] = {
     ErrorCode.UNKNOWN_MEMBER_ID: "the group has members: stop them first, see `penstock group describe NAME`",
     ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: "stop the group's members first: see `penstock group describe NAME`",
     ErrorCode.INVALID_CONFIG: "check name and value; `penstock config describe` lists what can be set",
+    ErrorCode.POLICY_VIOLATION: "the topic's settings forbid it: see `penstock config describe --topic NAME --all`",
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "ask whoever runs the cluster for access to the topic",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "ask whoever runs the cluster for access to the group",
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "ask whoever runs the cluster to do this",
@@ -67,7 +68,11 @@ class TimedOut(ClientError):
     """A broker took longer than it was given."""
 
     def __init__(self, address: str, what: str, seconds: float) -> None:
-        super().__init__(f"{address} did not answer {what} within {seconds:g} s", code=ErrorCode.REQUEST_TIMED_OUT)
+        super().__init__(
+            f"{address} did not answer {what} within {seconds:g} s",
+            code=ErrorCode.REQUEST_TIMED_OUT,
+            hint="make sure that a broker listens there, or give it more time with --timeout",
+        )
 
 
 def check(code: int, about: str, detail: str | None = None) -> None:

@@ -28,7 +28,7 @@ class Link:
     """A connection that has been greeted. Any failure closes it: whoever sees `Unreachable` makes a new one."""
 
     def __init__(self, host: str, port: int, client_id: str, timeout: float) -> None:
-        self.address = f"{host}:{port}"
+        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._timeout = timeout
         self._peer = PeerConnection(client_id, __version__)
         self._replies: dict[int, Response] = {}

@@ -44,6 +44,12 @@ class TopicView(NamedTuple):
     is_internal: bool
     partitions: tuple[PartitionView, ...]
 
+    @property
+    def numbers(self) -> str:
+        """Which partitions there are, for people."""
+        last = len(self.partitions) - 1
+        return f"its partitions are 0 to {last}" if last else "its only partition is 0"
+
 
 class ClusterView:
     """The newest answer of each kind: brokers and controller as a whole, topics one by one."""

@@ -63,9 +63,12 @@ class Producer:
         codec: Codec = Codec.NONE,
         batch_bytes: int = BATCH_BYTES,
         idempotent: bool = True,
+        delivery_seconds_max: float | None = None,
         on_delivery: Callable[[Delivered], None] | None = None,
     ) -> None:
+        """A batch is tried again for so many seconds, by default for as long as the client tries anything."""
         self._client = client
+        self._delivery_seconds_max = client.timeout if delivery_seconds_max is None else delivery_seconds_max
         self._acks = acks
         self._codec = codec
         self._batch_bytes = batch_bytes
@@ -110,9 +113,19 @@ class Producer:
             self.flush()
         return where
 
+    def send_batch(self, where: TopicPartition, batch: BatchBuilder) -> None:
+        """Add a batch that somebody else has filled. It is sent with one batch of each other partition."""
+        if where in self._builders:
+            self.flush()
+        self._builders[where] = batch
+        self._pending_bytes += batch.size_bytes
+        if self._pending_bytes >= PENDING_BYTES_MAX:
+            self.flush()
+
     def flush(self) -> None:
         """Send everything and wait until it is acknowledged."""
-        self._send(list(self._builders))
+        if self._builders:
+            self._send(list(self._builders))
 
     def _choose(self, topic: str, key: bytes | None) -> int:
         count = len(self._client.topic(topic, create=True).partitions)
@@ -135,7 +148,7 @@ class Producer:
                 self._send_to(leader, {where: batches[where] for where in led}, batches)
 
         try:
-            self._client.retry(attempt)
+            self._client.retry(attempt, timeout=self._delivery_seconds_max)
         except ClientError:
             # Sequences that were given out and never written would be missed: the next batch starts a new count.
             self._producer_id = NO_PRODUCER_ID

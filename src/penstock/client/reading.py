@@ -50,8 +50,11 @@ class Reader:
         isolation: int = READ_UNCOMMITTED,
         wait_ms: int = WAIT_MS_MAX,
         partition_bytes: int = PARTITION_BYTES_MAX,
+        patience: float | None = None,
     ) -> None:
+        """Failures that may pass are tried again for `patience` seconds; None means the client's own time-out."""
         self._client = client
+        self._patience = patience
         self._until = until
         self._isolation = isolation
         self._wait_ms = wait_ms
@@ -78,7 +81,8 @@ class Reader:
     def poll(self, wait_ms: int | None = None, only: Iterable[TopicPartition] | None = None) -> list[Chunk]:
         """One round of fetches from the open partitions, or some of them: a chunk for each that had news in time."""
         places = self.open if only is None else list(only)
-        return self._client.retry(lambda: self._fetch(places, self._wait_ms if wait_ms is None else wait_ms))
+        wait = self._wait_ms if wait_ms is None else wait_ms
+        return self._client.retry(lambda: self._fetch(places, wait), timeout=self._patience)
 
     def _fetch(self, wanted: list[TopicPartition], wait_ms: int) -> list[Chunk]:
         questions: list[tuple[Link, int]] = []

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import os
+import resource
 import weakref
 from collections import OrderedDict
 
 from penstock.core.base.ports import File
 
-_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+APPEND_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+FILE_MODE = 0o644
+PROCESS_FILES_MAX = 1 << 20
+"""No process needs more, and some systems make one slow that may open more."""
+
+
+def raise_files_limit() -> None:
+    """Take all that the system grants on request, as servers do: the usual limit is for programs that use `select`."""
+    soft, hard = (_finite(limit) for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+
+def files_allowed(wanted_max: int) -> int:
+    """How many files may be kept open, if so many are wanted: half of what the process may open is for connections."""
+    return min(wanted_max, _finite(resource.getrlimit(resource.RLIMIT_NOFILE)[0]) // 2)
+
+
+def _finite(limit: int) -> int:
+    return PROCESS_FILES_MAX if limit == resource.RLIM_INFINITY else min(limit, PROCESS_FILES_MAX)
 
 
 class Descriptors:
@@ -28,7 +48,7 @@ class Descriptors:
     def open(self, file: File, create: bool) -> int:
         if file.fd >= 0:
             return file.fd
-        fd = file.fd = os.open(file.path, _FLAGS | (os.O_CREAT if create else 0), 0o644)
+        fd = file.fd = os.open(file.path, APPEND_FLAGS | (os.O_CREAT if create else 0), FILE_MODE)
         self._open[fd] = weakref.ref(file, lambda _: self._dropped(fd))
         if len(self._open) > self._max:
             self._close_oldest(file)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from penstock.core.base import ports
 from penstock.core.base.ports import LATER, Buffer, Done, File, FileFailure, FileOp
-from penstock.shell.descriptors import Descriptors
+from penstock.shell.descriptors import APPEND_FLAGS, FILE_MODE, Descriptors
 from penstock.shell.jobs import Workers
+from penstock.shell.whole_sync import sync_path, sync_tree
 
 THREADS_MAX = 4
 PROBE_BYTES = 128 * 1024
@@ -86,12 +87,12 @@ class Disk:
         # Until the node serves anybody there is nobody to keep waiting, and a thread hop per file costs seconds.
         self.starting = True
 
-    def append(self, file: File, data: Buffer, done: Done) -> bool:
+    def append(self, file: File, parts: Sequence[Buffer], done: Done) -> bool:
         try:
             fd = file.fd if file.fd >= 0 else self._descriptors.open(file, create=True)
-            written = os.write(fd, data)
-            if written != len(data):
-                self._write_rest(fd, data, written)
+            written = os.write(fd, parts[0]) if len(parts) == 1 else os.writev(fd, parts)
+            if written != sum(map(len, parts)):
+                _write_all(fd, memoryview(b"".join(parts))[written:])
         except OSError as error:
             failure = _failure(error)
             asyncio.get_running_loop().call_soon(self._turn, lambda: done(failure))
@@ -111,6 +112,8 @@ class Disk:
             return self._call(op)
         if isinstance(op, ports.Sync):
             return self._sync_later(op, done)
+        if isinstance(op, ports.Together):
+            return self._perform_all(op.ops, done)
         if isinstance(op, ports.Unlink):
             self._descriptors.forget(op.file)
         return self._later(self._threads.submit(self._call, op), done)
@@ -165,10 +168,36 @@ class Disk:
             return _failure(error)
         return self._later(self._threads.submit(self._call, op), done, op.file)
 
-    def _write_rest(self, fd: int, data: Buffer, written: int) -> None:
-        rest = memoryview(data)[written:]
-        while rest:
-            rest = rest[os.write(fd, rest) :]
+    def _perform_all(self, ops: Sequence[FileOp], done: Done) -> object:
+        """A share for each thread. Files that are open are pinned meanwhile; others are opened for this alone, by the
+        thread, because to make a file is what takes long."""
+        if not ops:
+            return []
+        held = [op.file for op in ops if isinstance(op, ports.Append | ports.Sync) and op.file.fd >= 0]
+        for file in held:
+            self._descriptors.pin(file)
+        for op in ops:
+            if isinstance(op, ports.Unlink):
+                self._descriptors.forget(op.file)
+        share = -(-len(ops) // THREADS_MAX)
+        futures = [self._threads.submit(self._call_aside, ops[at : at + share]) for at in range(0, len(ops), share)]
+        arriving = len(futures)
+        loop = asyncio.get_running_loop()
+
+        def arrived() -> None:
+            nonlocal arriving
+            arriving -= 1
+            if not arriving:
+                for file in held:
+                    self._descriptors.unpin(file)
+                self._turn(lambda: done([result for future in futures for result in future.result()]))
+
+        for future in futures:
+            future.add_done_callback(lambda _: loop.call_soon_threadsafe(arrived))
+        return LATER
+
+    def _call_aside(self, ops: Sequence[FileOp]) -> list[object]:
+        return [self._call(op, aside=True) for op in ops]
 
     def _later(self, future: Future[Any], done: Done, file: File | None = None) -> object:
         loop = asyncio.get_running_loop()
@@ -181,9 +210,12 @@ class Disk:
         future.add_done_callback(lambda finished: loop.call_soon_threadsafe(deliver, finished))
         return LATER
 
-    def _call(self, op: FileOp) -> object:
+    def _call(self, op: FileOp, aside: bool = False) -> object:
         try:
-            return _PERFORM[type(op)](self, op)
+            perform = _PERFORM[type(op)]
+            if aside and isinstance(op, ports.Append | ports.Sync) and op.file.fd < 0:
+                perform = _PERFORM_CLOSED[type(op)]
+            return perform(self, op)
         except OSError as error:
             return _failure(error)
 
@@ -191,7 +223,7 @@ class Disk:
 
     def _append(self, op: ports.Append) -> None:
         fd = op.file.fd if op.file.fd >= 0 else self._descriptors.open(op.file, create=True)
-        self._write_rest(fd, op.data, 0)
+        _write_all(fd, op.data)
 
     def _size(self, op: ports.Size) -> int | None:
         try:
@@ -236,11 +268,26 @@ class Disk:
         os.rename(op.path, op.new_path)
 
     def _sync_dir(self, op: ports.SyncDir) -> None:
-        fd = os.open(op.path, os.O_RDONLY)
+        sync_path(op.path)
+
+    def _sync_tree(self, op: ports.SyncTree) -> None:
+        sync_tree(op.path)
+
+    def _perform_each(self, op: ports.Together) -> list[object]:
+        return [self._call(each) for each in op.ops]
+
+    def _append_closed(self, op: ports.Append) -> None:
+        fd = os.open(op.file.path, APPEND_FLAGS | os.O_CREAT, FILE_MODE)
         try:
-            os.fsync(fd)
+            _write_all(fd, op.data)
         finally:
             os.close(fd)
+
+    def _sync_closed(self, op: ports.Sync) -> None:
+        sync_path(op.file.path)
+
+    def _pause(self, op: ports.Pause) -> None:
+        """One among others that take long enough."""
 
     def _free_space(self, op: ports.FreeSpace) -> tuple[int, int]:
         found = os.statvfs(op.path)
@@ -259,8 +306,21 @@ _PERFORM: dict[type, Callable[[Disk, Any], object]] = {
     ports.RemoveDir: Disk._remove_dir,
     ports.RenameDir: Disk._rename_dir,
     ports.SyncDir: Disk._sync_dir,
+    ports.SyncTree: Disk._sync_tree,
+    ports.Together: Disk._perform_each,
+    ports.Pause: Disk._pause,
     ports.FreeSpace: Disk._free_space,
 }
+_PERFORM_CLOSED: dict[type, Callable[[Disk, Any], object]] = {
+    ports.Append: Disk._append_closed,
+    ports.Sync: Disk._sync_closed,
+}
+
+
+def _write_all(fd: int, data: Buffer) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
 
 
 def _failure(error: OSError) -> FileFailure:

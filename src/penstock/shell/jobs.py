@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-from concurrent.futures import Future, ProcessPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.core.base.ports import Buffer, Job
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 WORKERS_MAX = 1
 
@@ -25,9 +26,9 @@ class RealJobFiles:
         return os.pread(self._fd(path), length, position)
 
     def append(self, path: str, data: Buffer) -> None:
-        rest = memoryview(data)
+        fd, rest = self._fd(path, os.O_CREAT), memoryview(data)
         while rest:
-            rest = rest[os.write(self._fd(path), rest) :]
+            rest = rest[os.write(fd, rest) :]
 
     def sync(self, path: str) -> None:
         os.fsync(self._fd(path))
@@ -43,9 +44,10 @@ class RealJobFiles:
         while self._open:
             os.close(self._open.popitem()[1])
 
-    def _fd(self, path: str) -> int:
+    def _fd(self, path: str, create: int = 0) -> int:
+        """Only what is written comes into being: a file that is to be read and is gone must not come back empty."""
         if path not in self._open:
-            self._open[path] = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            self._open[path] = os.open(path, os.O_RDWR | os.O_APPEND | create, 0o644)
         return self._open[path]
 
 
@@ -66,6 +68,10 @@ class Workers:
 
     def run(self, job: Job) -> Future[Any]:
         if self._pool is None:
+            # Loaded with the first job too: a node serves sooner without.
+            import multiprocessing
+            from concurrent.futures import ProcessPoolExecutor
+
             self._pool = ProcessPoolExecutor(WORKERS_MAX, mp_context=multiprocessing.get_context("spawn"))
         return self._pool.submit(run_job, job)
 

@@ -14,13 +14,14 @@ from functools import partial
 
 from penstock.core.apis.table import make_node
 from penstock.core.base.settings import BrokerSettings, Endpoint
+from penstock.shell.descriptors import files_allowed, raise_files_limit
 from penstock.shell.disk import Disk, Reader
 from penstock.shell.http import serve_http
 from penstock.shell.lock import FolderLock, FolderLocked
 from penstock.shell.server import Client, Server
 
-STOP_S_MAX = 300.0
-"""Ten thousand logs on a disk that syncs slowly take minutes to close, and closing them is worth the wait."""
+STOP_S_MAX = 60.0
+"""Ten thousand logs take seconds to close. What a disk has not written by then is recovered at the next start."""
 GARBAGE_ALLOCATIONS = 20_000
 
 _BUFFERS = {"socket.receive.buffer.bytes": socket.SO_RCVBUF, "socket.send.buffer.bytes": socket.SO_SNDBUF}
@@ -39,6 +40,7 @@ class SystemEntropy:
 
 def run(settings: BrokerSettings, on_ready: Callable[[], None] = lambda: None) -> int:
     """Serve until SIGTERM or SIGINT; gives the exit code."""
+    raise_files_limit()
     try:
         with make_runner() as runner:
             return runner.run(serve(settings, on_ready))
@@ -87,7 +89,7 @@ class Host:
         self._lock = FolderLock(settings.log_dir)
         self._sockets = [(endpoint, _bind(endpoint, settings)) for endpoint in settings.listeners.broker]
         self.server = Server(settings["penstock.response.bytes.max"])
-        self.disk = Disk(self.server.turn, settings["penstock.open.files.max"], Reader())
+        self.disk = Disk(self.server.turn, files_allowed(settings["penstock.open.files.max"]), Reader())
         self.node = make_node(settings, self.disk, SystemEntropy(), note or _note)
         self.node.advertised = self._advertised()
         self.server.node, self.server.disk = self.node, self.disk

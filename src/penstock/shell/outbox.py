@@ -1,8 +1,8 @@
 """What one connection still has to send, in order, with as little of it in memory as possible.
 
-Bytes of a file go from the page cache to the socket with `sendfile`, past this process, as long as the socket takes
-them. When it does not, one chunk is read and handed to the transport, which knows how to wait for a socket; the rest
-stays in the file until that chunk is gone. Pages that are not in memory are read in a thread first.
+Bytes of a file go from the page cache to the socket with `sendfile`, past this process; when the socket takes no more,
+they stay in the file until it does. Pages that are not in memory are read in a thread first and handed to the transport
+chunk by chunk, and so is everything where there is no `sendfile`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,10 @@ class Outbox:
         self._reading_disk = False
         self._turn_bytes = 0
         self._is_resting = False
+        self._warm_until = -1
+        # A second descriptor of the socket, on which to wait for room past the transport, which owns the first.
+        self._waiting_fd = -1
+        self._is_waiting = False
         socket = transport.get_extra_info("socket")
         self._socket_fd: int = socket.fileno() if server.direct and socket is not None else -1
         transport.set_write_buffer_limits(WRITE_BUFFER_BYTES_MAX, 0)
@@ -72,10 +76,15 @@ class Outbox:
         self.pump()
         return size
 
+    @property
+    def _is_held(self) -> bool:
+        """Whether something has to happen before more can be sent."""
+        return self._paused or self._reading_disk or self._is_resting or self._is_waiting
+
     def pump(self) -> None:
         """Send queued parts while the socket takes them."""
         queue, transport = self._queue, self._transport
-        while queue and not (self._paused or self._reading_disk or self._is_resting or transport.is_closing()):
+        while queue and not (self._is_held or transport.is_closing()):
             part = queue[0]
             if type(part) is Slice:
                 if not self._send_slice(part):
@@ -103,6 +112,10 @@ class Outbox:
         if self._paused:
             self._unpause()
             self._server.feed_starved()
+        self._stop_waiting()
+        if self._waiting_fd >= 0:
+            os.close(self._waiting_fd)
+            self._waiting_fd = -1
         if self._reading_disk:
             # The thread still reads from the pinned file; `_cold` comes back here.
             return
@@ -150,16 +163,16 @@ class Outbox:
     def _send_slice(self, part: Slice) -> bool:
         """Send some of a file; False when there is nothing to do before something else happens."""
         server = self._server
-        if self._is_direct() and server.disk.is_warm(part.file, part.position, min(part.length, TURN_BYTES_MAX)):
+        if self._is_direct() and self._is_warm(part):
             try:
                 sent = os.sendfile(self._socket_fd, part.file.fd, part.position, min(part.length, TURN_BYTES_MAX))
             except BlockingIOError:
-                sent = -1
+                self._wait()
+                return False
             except OSError:
                 self._transport.abort()
                 return False
-            if sent >= 0:
-                return self._advance(part, sent)
+            return self._advance(part, sent)
         if not server.has_room():
             server.starve(self)
             return False
@@ -168,6 +181,31 @@ class Outbox:
             self._reading_disk = True
             return False
         return self._write_chunk(part, found)
+
+    def _is_warm(self, part: Slice) -> bool:
+        """Whether what would be sent next is in memory; what was asked once is not asked again."""
+        if part.position >= self._warm_until:
+            length = min(part.length, TURN_BYTES_MAX)
+            if not self._server.disk.is_warm(part.file, part.position, length):
+                return False
+            self._warm_until = part.position + length
+        return True
+
+    def _wait(self) -> None:
+        """Go on when the socket takes more."""
+        if self._waiting_fd < 0:
+            self._waiting_fd = os.dup(self._socket_fd)
+        self._is_waiting = True
+        asyncio.get_running_loop().add_writer(self._waiting_fd, self._writable)
+
+    def _stop_waiting(self) -> None:
+        if self._is_waiting:
+            self._is_waiting = False
+            asyncio.get_running_loop().remove_writer(self._waiting_fd)
+
+    def _writable(self) -> None:
+        self._stop_waiting()
+        self._go_on()
 
     def _write_chunk(self, part: Slice, found: object) -> bool:
         if isinstance(found, FileFailure):
@@ -189,6 +227,7 @@ class Outbox:
         part.length -= count
         if part.length == 0:
             self._queue.popleft()
+            self._warm_until = -1
             self._server.disk.unpin(part.file)
         return True
 

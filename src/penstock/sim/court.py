@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from penstock.sim.events import Acknowledged, Assigned, Event
+from collections.abc import Mapping
+
+from penstock.sim.events import (
+    Acknowledged,
+    Assigned,
+    ClockSet,
+    CommitAcknowledged,
+    DeleteAnswered,
+    Event,
+    GhostAnswered,
+    Read,
+)
 from penstock.sim.invariants import ALL
 from penstock.sim.model import Model
-from penstock.sim.scheduler import Scheduler
+from penstock.sim.rules import TopicRules
+from penstock.sim.scheduler import EPOCH_MS, MS, Scheduler
 from penstock.sim.trace import Trace
 
 
 class Court:
     """Judges events in the order in which they become known."""
 
-    def __init__(self, scheduler: Scheduler, trace: Trace, synced_topics: frozenset[str]) -> None:
-        self.model = Model(synced_topics)
+    def __init__(self, scheduler: Scheduler, trace: Trace, rules: Mapping[str, TopicRules]) -> None:
+        self.model = Model(rules)
         self._scheduler = scheduler
         self._trace = trace
         self._invariants = [invariant(self.model) for invariant in ALL]
@@ -21,11 +33,36 @@ class Court:
     def see(self, event: Event) -> None:
         """Let the invariants judge an event by what was known before it, then remember it."""
         self._trace.note(self._scheduler.now_us, type(event).__name__, str(event))
+        self.model.tick(EPOCH_MS + self._scheduler.now_us // MS)
         for invariant in self._invariants:
             invariant.see(event)
         self.model.see(event)
         match event:
             case Acknowledged(batch, _):
                 self._trace.counts["records-acknowledged"] += len(batch.values)
-            case Assigned(is_leader=True):
-                self._trace.counts["rebalances"] += 1
+            case Assigned():
+                self._trace.counts["rebalances"] += event.is_leader
+                self._trace.counts["partitions-handed-over"] += len(set(event.kept) - set(event.partitions))
+            case CommitAcknowledged():
+                self._trace.counts["commits-acknowledged"] += 1
+            case GhostAnswered():
+                self._trace.counts["static-restarts"] += 1
+            case DeleteAnswered():
+                self._trace.counts["record-deletions"] += 1
+            case ClockSet():
+                self._trace.counts["clock-jumps"] += 1
+            case Read():
+                self._count_gone(event)
+
+    def _count_gone(self, read: Read) -> None:
+        rules = self.model.rules(read.partition.topic)
+        there = {offset for offset, _ in read.records}
+        gone = sum(offset not in there for offset in self.model.partitions[read.partition].acknowledged)
+        if rules.compacted:
+            self._trace.counts["records-compacted"] += gone
+        elif rules.retention_ms >= 0:
+            self._trace.counts["records-expired"] += gone
+        elif rules.retention_bytes >= 0:
+            self._trace.counts["records-outgrown"] += gone
+        if read.partition.life:
+            self._trace.counts["rebirths-read"] += 1

@@ -6,8 +6,9 @@ of one file happen in the order in which they were asked for; everything else ov
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from penstock.core.base import ports
 from penstock.core.base.ports import LATER, Buffer, Done, File, FileOp, Job, Slice
@@ -19,7 +20,8 @@ from penstock.sim.volume import Effect, Volume, guarded
 
 JOB_OPERATIONS_MAX = 200
 SLOW_SYNC_US = 200 * MS
-NEVER_INLINE = (ports.Sync, ports.SyncDir, ports.Pause)  # The first two block, and a pause that takes no time is none.
+SYNCS = (ports.Sync, ports.SyncDir, ports.SyncTree)
+NEVER_INLINE = (*SYNCS, ports.Pause)  # Syncs block, and a pause that takes no time is none.
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,12 @@ class Disk:
 
     # ---- the Files port
 
-    def append(self, file: File, data: Buffer, done: Done) -> bool:
+    def append(self, file: File, parts: Sequence[Buffer], done: Done) -> bool:
         """See `Files.append`; a failure is never given inline."""
-        if self._may_finish_inline(file.path) and self.volume.fits(len(data)):
-            self.volume.write(self.volume.node(file, create=True), bytes(data))
+        copied = b"".join(parts)
+        if self._may_finish_inline(file.path) and self.volume.fits(len(copied)):
+            self.volume.write(self.volume.node(file, create=True), copied)
             return True
-        copied = bytes(data)
         effect = self.volume.effect(ports.Append(file, copied))
         self._later(_Pending(effect, done, path=file.path, data=copied), self._delay())
         return False
@@ -75,9 +77,11 @@ class Disk:
     def perform(self, op: FileOp, done: Done) -> object:
         """See `Files.perform`."""
         if isinstance(op, ports.Append):
-            return None if self.append(op.file, op.data, done) else LATER
+            return None if self.append(op.file, [op.data], done) else LATER
         if isinstance(op, ports.RunJob):
             return self._start_job(op.job, done)
+        if isinstance(op, ports.Together):
+            return self._perform_all(op.ops, done)
         if isinstance(op, ports.Read) and self._chance.happens(self._profile.closes_files):
             self.volume.close(op.file)
         path = _changed_path(op)
@@ -86,6 +90,19 @@ class Disk:
             return effect()
         self._later(_Pending(effect, done, path=path), self._delay_of(op))
         return LATER
+
+    def _perform_all(self, ops: Sequence[FileOp], done: Done) -> object:
+        """Each takes its own time; a crash may fall between any two of them."""
+        results: list[object] = [LATER] * len(ops)
+
+        def arrived(number: int, result: object) -> None:
+            results[number] = result
+            if LATER not in results:
+                done(results)
+
+        for number, op in enumerate(ops):
+            results[number] = self.perform(op, partial(arrived, number))
+        return LATER if LATER in results else results
 
     def pin(self, piece: Slice) -> None:
         """Open a slice's file before it is sent, so that it stays readable even when the file is unlinked."""
@@ -181,7 +198,7 @@ class Disk:
         return path not in self._busy and not self.slow and self._chance.happens(self._profile.inline)
 
     def _delay_of(self, op: FileOp) -> int:
-        if not isinstance(op, ports.Sync | ports.SyncDir):
+        if not isinstance(op, SYNCS):
             return self._delay()
         delay_us = self._delay(self._profile.sync_us_max)
         if delay_us >= SLOW_SYNC_US:

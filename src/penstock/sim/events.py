@@ -7,17 +7,20 @@ request was sent, because only that can be demanded of its answer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
+
+UNKNOWN: Final = -1
 
 
 class Partition(NamedTuple):
-    """A topic's partition."""
+    """A topic's partition; of a topic that is deleted and created again, in the how-many-th of its lives (its id)."""
 
     topic: str
     number: int
+    life: str = ""
 
     def __str__(self) -> str:
-        return f"{self.topic}-{self.number}"
+        return f"{self.topic}-{self.number}" + (f"@{self.life}" if self.life else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Sent:
 
     batch: Batch
     identity: int = 0
+    timestamp_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +80,26 @@ class FetchAnswered:
 
 @dataclass(frozen=True, slots=True)
 class FetchPart:
-    """One partition in a fetch response; `damaged` where a batch in it does not match its checksum."""
+    """One partition in a fetch response; `damaged` where a batch in it does not match its checksum.
+
+    `next_offset` is where the last batch ends: compaction may have taken its last records, or all of them.
+    """
 
     partition: Partition
     error: int
     high_watermark: int
     records: tuple[tuple[int, bytes], ...]
     damaged: bool = False
+    start_offset: int = UNKNOWN
+    next_offset: int = UNKNOWN
+    size_bytes: int = 0
+
+    @property
+    def goes_on_at(self) -> int | None:
+        """Where to fetch next; None where nothing came."""
+        if self.next_offset != UNKNOWN:
+            return self.next_offset
+        return self.records[-1][0] + 1 if self.records else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +110,24 @@ class Read:
     start_offset: int
     end_offset: int
     records: tuple[tuple[int, bytes], ...]
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAsked:
+    """Somebody asked for the records below an offset to be deleted; the answer may never come."""
+
+    partition: Partition
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAnswered:
+    """The node has deleted them: the partition begins here now."""
+
+    partition: Partition
+    offset: int
+    start_offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +141,19 @@ class CommitSent:
 
 @dataclass(frozen=True, slots=True)
 class CommitAcknowledged:
-    """The node acknowledged it."""
+    """The node acknowledged it; its record stands below `shard_end` in the group's shard (None: nobody knows)."""
 
     group: str
     partition: Partition
     offset: int
+    shard: Partition | None = None
+    shard_end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CommitRead:
-    """A group's committed offset was read (-1: there is none), and what was acknowledged when that was asked for."""
+    """A group's committed offset was read (-1: there is none). `known_when_asked` is the number of the latest commit
+    that had to be there when it was asked for (-1: none had to)."""
 
     group: str
     partition: Partition
@@ -125,13 +163,27 @@ class CommitRead:
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """A member of a group got its partitions for a generation."""
+    """A member of a group got its partitions for a generation. `member` is its instance id where it has one.
+
+    A cooperative member goes on with what it had while the group rebalances: `kept` is what it told so when it joined.
+    """
 
     group: str
     generation: int
     member: str
     partitions: tuple[Partition, ...]
     is_leader: bool
+    is_static: bool = False
+    kept: tuple[Partition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GhostAnswered:
+    """The old process of a static member, whose place another one has taken, asked to be taken for a member."""
+
+    group: str
+    instance: str
+    error: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +219,22 @@ class Unanswered:
 
 
 @dataclass(frozen=True, slots=True)
+class Waited:
+    """A fetch was answered after this time, as its client's clock counts; excused where its connection was broken."""
+
+    client: str
+    waited_ms: int
+    excused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClockSet:
+    """The node's clock is wrong by this much from now on."""
+
+    skew_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stuck:
     """A client had not finished long after the last fault."""
 
@@ -174,19 +242,23 @@ class Stuck:
 
 
 class LogState(NamedTuple):
-    """How far a partition's log reaches, and how far it promises to survive power loss."""
+    """How far a partition's log reaches, how far it promises to survive power loss, and its newest snapshot of
+    producers, below which only the last batch of each is remembered."""
 
     start_offset: int
     synced_offset: int
     end_offset: int
+    snapshot_offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Down:
-    """The process is gone; `lost_power` says whether its machine went with it. Promises as of that moment."""
+    """The process is gone; `lost_power` says whether its machine went with it, `clean` whether it had stopped in good
+    order. Promises as of that moment."""
 
     lost_power: bool
     logs: dict[Partition, LogState]
+    clean: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +275,19 @@ Event = (
     | FetchAsked
     | FetchAnswered
     | Read
+    | DeleteAsked
+    | DeleteAnswered
     | CommitSent
     | CommitAcknowledged
     | CommitRead
     | Assigned
+    | GhostAnswered
     | TopicWanted
     | TopicDecided
     | TopicsRead
     | Unanswered
+    | Waited
+    | ClockSet
     | Stuck
     | Down
     | Up

@@ -20,6 +20,8 @@ WINDOW_US_MAX = 4 * SECOND
 STALL_US_MAX = 10 * SECOND
 FREE_BYTES_MAX = 4_000
 CUT_BYTES_MAX = 2_000
+SKEW_MS_MAX = 30 * 60_000
+"""Less than the hour by which Kafka lets a record's time be ahead of its broker's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,21 @@ class FaultPlan:
     cuts: int = 0
     half_opens: int = 0
     stalls: int = 0
+    clock_jumps: int = 0
 
 
 PEACE = FaultPlan()
 MOST = FaultPlan(
-    crashes=4, power_losses=3, shutdowns=1, slow_disks=2, full_disks=2, failed_syncs=1, cuts=6, half_opens=2, stalls=2
+    crashes=4,
+    power_losses=3,
+    shutdowns=1,
+    slow_disks=2,
+    full_disks=2,
+    failed_syncs=1,
+    cuts=6,
+    half_opens=2,
+    stalls=2,
+    clock_jumps=3,
 )
 
 
@@ -64,6 +76,7 @@ class Victim(Protocol):
     def crash(self, down_us: int) -> None: ...
     def power_loss(self, down_us: int) -> None: ...
     def shut_down(self) -> None: ...
+    def set_clock(self, skew_ms: int) -> None: ...
 
 
 class Injector:
@@ -87,6 +100,7 @@ class Injector:
             (plan.cuts, self._cut),
             (plan.half_opens, self._half_open),
             (plan.stalls, self._stall),
+            (plan.clock_jumps, self._jump),
         )
         for count, fault in kinds:
             for _ in range(count):
@@ -98,6 +112,7 @@ class Injector:
         self._end_slow_disk()
         self._end_full_disk()
         self._victim.disk.volume.syncs_to_fail = 0
+        self._victim.set_clock(0)
         self._replace_disk()
 
     def _unless_over(self, action: Callable[[], None]) -> Callable[[], None]:
@@ -136,6 +151,13 @@ class Injector:
             self._sick = False
             self._victim.disk.volume.syncs_to_fail = 0
             self._victim.power_loss(self._down_us())
+
+    # ---- the clock
+
+    def _jump(self) -> None:
+        """Somebody sets the clock: by seconds or by many minutes, forward or back."""
+        skew_ms = self._chance.skewed(0, SKEW_MS_MAX)
+        self._victim.set_clock(skew_ms if self._chance.happens(0.5) else -skew_ms)
 
     # ---- connections
 

@@ -6,21 +6,24 @@ from contextlib import suppress
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import FileFailure, Slice
+from penstock.core.log import packer
 from penstock.core.log.log import Log
 from penstock.core.records.codecs import Codec
-from penstock.sim.clients.records import Sequences, decode_values, encode_values, make_value
+from penstock.sim.clients.records import Decoded, Sequences, decode_values, encode_values
 from penstock.sim.events import Batch, FetchAnswered, FetchAsked, FetchPart, OutOfSequence, Read, Stuck
 from penstock.sim.faults import Injector
 from penstock.sim.log_world import PARTITION, LogSpec, LogWorld, draw_log_spec
 from penstock.sim.report import Report, reported
 from penstock.sim.scheduler import MS, SECOND
 from penstock.sim.script import Actor, Script, Sleep
+from penstock.sim.values import make_value
 
 QUIET_US_MAX = 100 * SECOND
 RECORDS_MAX = 8
 WINDOW_MAX = 5
 LAST_WINDOWS = 3
 THINK_US_MAX = 400 * MS
+CHORES = ("flush", "checkpoint", "checkpoint", "roll")
 READ_BYTES_MAX = 20_000
 SEQUENCE_ERRORS = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 
@@ -108,19 +111,19 @@ class Reader:
                 return None
         if world.log is not log:
             return None
-        values, damaged = self._decode(found)
-        part = FetchPart(PARTITION, 0, upto, values, damaged)
+        decoded = self._decode(found)
+        part = FetchPart(PARTITION, 0, upto, decoded.values, decoded.damaged)
         world.court.see(FetchAnswered("reader", self._asked, (part,)))
         return part
 
-    def _decode(self, found: Slice | None) -> tuple[tuple[tuple[int, bytes], ...], bool]:
+    def _decode(self, found: Slice | None) -> Decoded:
         if found is None:
-            return (), False
+            return decode_values(b"")
         return decode_values(self._world.disk.volume.read(found.file, found.position, found.length))
 
 
 class Caretaker:
-    """Does what a node does beside appending: flushes, checkpoints, rolls."""
+    """Does what a node does beside appending: flushes, checkpoints, rolls, packs what is sealed."""
 
     def __init__(self, world: LogWorld) -> None:
         self._world = world
@@ -137,13 +140,17 @@ class Caretaker:
                 yield from self._take_care(log)
 
     def _take_care(self, log: Log) -> Script[None]:
-        match self._chance.pick(("flush", "checkpoint", "checkpoint", "roll")):
+        match self._chance.pick((*CHORES, "pack", "pack") if packer.is_wanted(log) else CHORES):
             case "flush":
                 yield self._world.do_or_die(log.flush())
             case "checkpoint":
                 yield self._world.do_or_die(self._world.checkpoint())
             case "roll" if log.active.size_bytes:
                 log.roll(self._world.now_ms)
+            case "pack":
+                steps = log.pack_next(self._world.now_ms, self._world.visible_offset)
+                if (yield self._world.do_or_die(steps)) is not None:
+                    self._world.trace.note(self._world.scheduler.now_us, "segment-packed")
 
 
 class LogScenario:

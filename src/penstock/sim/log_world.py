@@ -21,11 +21,11 @@ from penstock.core.records.batch import read_header
 from penstock.sim.chance import Chance
 from penstock.sim.court import Court
 from penstock.sim.disk import Disk, DiskProfile
-from penstock.sim.events import Acknowledged, Batch, Down, LogState, Partition, Sent, Up
+from penstock.sim.events import Acknowledged, Batch, ClockSet, Down, LogState, Partition, Sent, Up
 from penstock.sim.faults import FaultPlan, draw_faults
-from penstock.sim.machine import EPOCH_MS
 from penstock.sim.network import Network, NetworkProfile
-from penstock.sim.scheduler import MS, SECOND, Scheduler
+from penstock.sim.rules import TopicRules
+from penstock.sim.scheduler import EPOCH_MS, MS, SECOND, Scheduler
 from penstock.sim.script import Future
 from penstock.sim.trace import Trace
 
@@ -57,6 +57,8 @@ class SmallLogSettings:
     min_compaction_lag_ms: int = 0
     max_compaction_lag_ms: int = INT64_MAX
     min_cleanable_dirty_ratio: float = 0.5
+    sealed_compression_type: str = "none"
+    sealed_compression_level: int | None = None
     file_delete_delay_ms: int = 1_000
 
 
@@ -78,6 +80,7 @@ def draw_log_spec(seed: int) -> LogSpec:
         segment_bytes=chance.pick((3_000, 20_000, 1_000_000)),
         index_interval_bytes=chance.pick((0, 200, 4_096)),
         flush_messages=chance.pick((1, 1, 20, INT64_MAX)),
+        sealed_compression_type=Chance(seed).fork("packing").pick(("none", "none", "lz4", "zstd")),
     )
     profile = DiskProfile(inline=chance.pick((0.0, 0.5, 0.9, 1.0)))
     return LogSpec(settings, draw_faults(chance), profile, writers=chance.between(1, 3))
@@ -91,13 +94,14 @@ class LogWorld:
         self.scheduler = Scheduler()
         self.trace = Trace()
         self.spec = spec
-        synced = frozenset({PARTITION.topic}) if spec.settings.flush_messages == 1 else frozenset[str]()
-        self.court = Court(self.scheduler, self.trace, synced)
+        rules = TopicRules(synced=spec.settings.flush_messages == 1)
+        self.court = Court(self.scheduler, self.trace, {PARTITION.topic: rules})
         self.disk = Disk(self.scheduler, self.chance.fork("disk"), self.trace, spec.disk)
         self.disk.mount(ROOT)
         self.network = Network(self.scheduler, self.chance.fork("network"), self.trace, NetworkProfile())
         self.log: Log | None = None
         self.winding_down = False
+        self._skew_ms = 0
         self._directory: LogDirectory | None = None
         self._tasks = Tasks(self.disk)
         self._waiting: list[tuple[Batch, int, Future]] = []
@@ -106,7 +110,7 @@ class LogWorld:
     @property
     def now_ms(self) -> int:
         """The wall clock."""
-        return EPOCH_MS + self.scheduler.now_us // MS
+        return EPOCH_MS + self._skew_ms + self.scheduler.now_us // MS
 
     @property
     def visible_offset(self) -> int:
@@ -145,6 +149,12 @@ class LogWorld:
             directory, self.log = self._directory, None
             self._tasks.run(directory.close(), partial(self._closed, directory))
 
+    def set_clock(self, skew_ms: int) -> None:
+        """Set the machine's clock wrong, or right again."""
+        if skew_ms != self._skew_ms:
+            self._skew_ms = skew_ms
+            self.court.see(ClockSet(skew_ms))
+
     def _open(self, directory: LogDirectory) -> Steps[Log]:
         logs = yield from directory.load(lambda _: self.spec.settings, self.now_ms)
         if KEY in logs:
@@ -180,7 +190,8 @@ class LogWorld:
             self._resume(future, None)
 
     def _state(self, log: Log) -> LogState:
-        return LogState(log.start_offset, log.synced_offset, log.end_offset)
+        snapshot_offset = max(log.snapshot_offsets, default=0)
+        return LogState(log.start_offset, log.synced_offset, log.end_offset, snapshot_offset)
 
     # ---- what actors ask for
 

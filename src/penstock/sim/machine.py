@@ -14,10 +14,9 @@ from penstock.core.base.ports import Done, Slice
 from penstock.sim.disk import Disk
 from penstock.sim.network import WINDOW_BYTES_MAX, Link, Network
 from penstock.sim.ports import NodeConnection, Piece, SimNode
-from penstock.sim.scheduler import MS, Event, Scheduler
+from penstock.sim.scheduler import EPOCH_MS, MS, Event, Scheduler
 from penstock.sim.trace import Trace
 
-EPOCH_MS = 1_700_000_000_000
 ENDED = ("stopped", "failed")
 CLIENT_HOST = "10.0.0.1"
 

@@ -6,7 +6,9 @@ from typing import cast
 
 from penstock.core.apis.table import make_node
 from penstock.core.base.settings import BrokerSettings
+from penstock.core.log.log import Log
 from penstock.core.node.node import Node
+from penstock.core.partition.partition import Partition as NodePartition
 from penstock.sim.chance import Chance
 from penstock.sim.disk import Disk
 from penstock.sim.events import LogState, Partition
@@ -26,23 +28,38 @@ SETTINGS = {
     "log.flush.offset.checkpoint.interval.ms": "3000",
     "log.initial.task.delay.ms": "1000",
     "auto.create.topics.enable": "false",
+    "log.roll.ms": "2000",
+    "log.retention.check.interval.ms": "1000",
+    "log.cleaner.backoff.ms": "500",
+    "log.flush.start.offset.checkpoint.interval.ms": "4000",
 }
+SYNC_EACH = {"log.flush.interval.messages": "1"}
 
 
 class PenstockNodes:
-    """Makes single nodes with settings that let much happen in little time."""
+    """Makes single nodes with settings that let much happen in little time.
+
+    With `syncs_commits`, `__consumer_offsets` (and any topic that does not say otherwise) syncs each append.
+    """
+
+    def __init__(self, syncs_commits: bool = False, reborn_topics: frozenset[str] = frozenset()) -> None:
+        self._settings = {**SETTINGS, **(SYNC_EACH if syncs_commits else {})}
+        self._reborn_topics = reborn_topics
 
     def make(self, disk: Disk, chance: Chance) -> SimNode:
         """A new process over a disk."""
-        return cast("SimNode", make_node(BrokerSettings(SETTINGS), disk, chance))
+        return cast("SimNode", make_node(BrokerSettings(self._settings), disk, chance))
 
     def logs(self, node: SimNode) -> dict[Partition, LogState]:
         """What each partition's log holds and promises."""
         assert isinstance(node, Node)
-        found = {
-            Partition(partition.topic, partition.index): LogState(
-                partition.log.start_offset, partition.log.synced_offset, partition.log.end_offset
-            )
-            for partition in node.replicas
-        }
-        return dict(sorted(found.items()))
+        return dict(sorted((self._name(partition), _state(partition.log)) for partition in node.replicas))
+
+    def _name(self, partition: NodePartition) -> Partition:
+        life = partition.topic_id.hex() if partition.topic in self._reborn_topics else ""
+        return Partition(partition.topic, partition.index, life)
+
+
+def _state(log: Log) -> LogState:
+    snapshot_offset = max(log.snapshot_offsets, default=0)
+    return LogState(log.start_offset, log.synced_offset, log.end_offset, snapshot_offset)

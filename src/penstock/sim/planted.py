@@ -10,13 +10,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from penstock.core.base.ports import Steps
-from penstock.core.log import flushing, reader, recovery, replay, snapshots
+from penstock.core.base.errors import ErrorCode
+from penstock.core.base.ports import JobFiles, Steps
+from penstock.core.groups.classic.group import ClassicGroup
+from penstock.core.groups.classic.member import Member, Protocols
+from penstock.core.log import compaction, flushing, reader, recovery, replay, retention, snapshots
+from penstock.core.log.directory import LogDirectory
 from penstock.core.log.index_file import IndexFile
 from penstock.core.log.log import Log
 from penstock.core.log.producers import Producers
 from penstock.core.log.scan import Located, walk_to
 from penstock.core.log.segment import Segment
+from penstock.core.node.coordinators import PartitionJournal
+from penstock.core.node.deadlines import Deadlines
 from penstock.core.node.views import Interest
 from penstock.core.records.batch import BatchHeader
 
@@ -126,18 +132,163 @@ def _stale_session() -> list[Patch]:
     return [(Interest, "news", news)]
 
 
+def _memory_of_one_batch() -> list[Patch]:
+    """A log that is opened remembers only the last batch of each producer, though it has just read all of them."""
+    honest = recovery._finish
+
+    def finish(log: Log, *arguments: Any) -> Steps[None]:
+        yield from honest(log, *arguments)
+        for _, producer in log.producers.items():
+            del producer.marks[:-1]
+
+    return [(recovery, "_finish", finish)]
+
+
+def _retention_takes_too_much() -> list[Patch]:
+    """Whatever is sealed is taken, however new it is and however little there is."""
+
+    def count_expired(log: Log, now_ms: int, upto_offset: int) -> Steps[int]:
+        yield from ()
+        return len(log.segments) - 1 if log.settings.retention_ms >= 0 or log.settings.retention_bytes >= 0 else 0
+
+    return [(retention, "_count_expired", count_expired)]
+
+
+def _retention_sleeps() -> list[Patch]:
+    """Nothing is ever taken."""
+
+    def count_expired(log: Log, now_ms: int, upto_offset: int) -> Steps[int]:
+        yield from ()
+        return 0
+
+    return [(retention, "_count_expired", count_expired)]
+
+
+def _start_not_stored() -> list[Patch]:
+    """The start of a log is forgotten by a clean stop."""
+
+    def checkpoint_starts(self: LogDirectory) -> Steps[None]:
+        yield from ()
+
+    return [(LogDirectory, "checkpoint_starts", checkpoint_starts)]
+
+
+def _compaction_forgets_a_key() -> list[Patch]:
+    """The map of latest offsets loses a key, and with it the record."""
+    honest = compaction.build_map
+
+    def build_map(files: JobFiles, plan: compaction.Plan) -> tuple[compaction.OffsetMap, int]:
+        latest, end_offset = honest(files, plan)
+        if len(latest) > 1:
+            latest.popitem()
+        return latest, end_offset
+
+    return [(compaction, "build_map", build_map)]
+
+
+def _commit_before_write() -> list[Patch]:
+    """A coordinator answers before its records are Written."""
+
+    def when_committed(self: PartitionJournal, next_offset: int, call: Callable[[ErrorCode], None]) -> None:
+        call(ErrorCode.NONE)
+
+    return [(PartitionJournal, "when_committed", when_committed)]
+
+
+def _static_loses_its_place() -> list[Patch]:
+    """Whoever takes over a static member's place finds it empty."""
+    honest = ClassicGroup.rename_static
+
+    def rename_static(self: ClassicGroup, member: Member, new_id: str) -> None:
+        honest(self, member, new_id)
+        member.assignment = b""
+
+    return [(ClassicGroup, "rename_static", rename_static)]
+
+
+def _ghost_is_heard() -> list[Patch]:
+    """A static member's old process may speak for the new one."""
+    honest = ClassicGroup.check_generation
+
+    def check_generation(self: ClassicGroup, member_id: str, instance_id: str | None, generation: int) -> Member:
+        current_id = member_id if instance_id is None else self.static_ids.get(instance_id, member_id)
+        return honest(self, current_id, instance_id, generation)
+
+    return [(ClassicGroup, "check_generation", check_generation)]
+
+
+def _old_claims_count() -> list[Patch]:
+    """A member that joins again is known by what it said the first time."""
+
+    def change_protocols(self: ClassicGroup, member: Member, protocols: Protocols) -> None:
+        return None
+
+    return [(ClassicGroup, "change_protocols", change_protocols)]
+
+
+def _waits_by_the_wall_clock() -> list[Patch]:
+    """Deadlines are hours of the day: whoever waits when the clock is set back waits for that hour."""
+
+    def shift(self: Deadlines, step_ms: int) -> None:
+        return None
+
+    return [(Deadlines, "shift", shift)]
+
+
+def _reborn_keeps_its_log() -> list[Patch]:
+    """The log of a deleted topic stays, and is found when the topic is created again."""
+
+    def remove(self: LogDirectory, log: Log) -> Steps[None]:
+        yield from ()
+
+    return [(LogDirectory, "remove", remove)]
+
+
 BUGS: dict[str, Callable[[], list[Patch]]] = {
     "index not truncated": _index_not_truncated,
     "sequence check off": _sequence_check_off,
     "ack before write": _ack_before_write,
     "ack before sync": _ack_before_sync,
     "snapshot ahead of log": _snapshot_ahead_of_log,
+    "memory of one batch": _memory_of_one_batch,
     "stale session": _stale_session,
+    "retention takes too much": _retention_takes_too_much,
+    "retention sleeps": _retention_sleeps,
+    "start not stored": _start_not_stored,
+    "compaction forgets a key": _compaction_forgets_a_key,
+    "commit before write": _commit_before_write,
+    "static loses its place": _static_loses_its_place,
+    "ghost is heard": _ghost_is_heard,
+    "old claims count": _old_claims_count,
+    "waits by the wall clock": _waits_by_the_wall_clock,
+    "reborn keeps its log": _reborn_keeps_its_log,
 }
 """Every bug by its name."""
 
-LOG_BUGS = tuple(name for name in BUGS if name != "stale session")
+LOG_BUGS = (
+    "index not truncated",
+    "sequence check off",
+    "ack before write",
+    "ack before sync",
+    "snapshot ahead of log",
+    "memory of one batch",
+)
 """Those that the log alone can show."""
 
-NODE_BUGS = ("sequence check off", "ack before write", "ack before sync", "stale session")
-"""Those that show through the whole node."""
+NODE_BUGS = {
+    "sequence check off": "NoDuplicate",
+    "ack before write": "AcknowledgedIsReadable",
+    "ack before sync": "AcknowledgedIsReadable",
+    "stale session": "SessionsHearNews",
+    "retention takes too much": "RetentionKeepsEnough",
+    "retention sleeps": "RetentionTakesEnough",
+    "start not stored": "StartStays",
+    "compaction forgets a key": "LastOfEachKeyStays",
+    "commit before write": "CommitsSurvive",
+    "static loses its place": "StaticKeepsItsPlace",
+    "ghost is heard": "StaticKeepsItsPlace",
+    "old claims count": "HandedOverFirst",
+    "waits by the wall clock": "EveryoneIsAnswered",
+    "reborn keeps its log": "RebornBeginsAnew",
+}
+"""Those that show through the whole node, each with the invariant that it is an example for."""

@@ -151,6 +151,14 @@ class Platter:
             for name, node in sorted(self.directory(path).names.items())
         ]
 
+    def below(self, path: str) -> list[Node]:
+        """Give everything at and below a path."""
+        found: list[Node] = [self.directory(path)]
+        for node in found:
+            if isinstance(node, DirectoryNode):
+                found += node.names.values()
+        return found
+
     def sync_directory(self, directory: DirectoryNode, upto_order: int) -> None:
         """Make the changes of this directory's names up to `upto_order` durable."""
         kept = []

@@ -31,6 +31,15 @@ MUST_HAPPEN = (
     "slow-sync",
     "records-acknowledged",
     "rebalances",
+    "commits-acknowledged",
+    "static-restarts",
+    "partitions-handed-over",
+    "record-deletions",
+    "records-expired",
+    "records-outgrown",
+    "records-compacted",
+    "rebirths-read",
+    "clock-jumps",
 )
 TAIL_LINES = 60
 
@@ -49,7 +58,9 @@ def draw_spec(seed: int) -> Spec:
 def run_seed(seed: int, spec: Spec | None = None) -> Report:
     """Run one seed to its end or to its first violation."""
     spec = draw_spec(seed) if spec is None else spec
-    world = World(seed, PenstockNodes(), spec.workload.synced_topics, spec.disk, spec.network)
+    workload = spec.workload
+    nodes = PenstockNodes(workload.syncs_commits, frozenset(topic.name for topic in workload.reborn))
+    world = World(seed, nodes, workload.rules, spec.disk, spec.network)
     return reported(seed, world.scheduler, world.trace, Scenario(world, spec).play)
 
 

@@ -10,25 +10,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.core.groups.routing import partition_for_group
 from penstock.sim.clients.admin import Admin, TopicPlan
 from penstock.sim.clients.client import Client, Disconnected
 from penstock.sim.clients.consumer import EARLIEST, LATEST, Consumer, Fetcher
+from penstock.sim.clients.deleter import Deleter
 from penstock.sim.clients.member import GroupPlan, Member
 from penstock.sim.clients.mute import Mute
 from penstock.sim.clients.offsets import Offsets
 from penstock.sim.clients.producer import Producer, ProducerPlan
+from penstock.sim.clients.reborn import Haunter, Phoenix, live_and_die
 from penstock.sim.disk import DiskProfile
 from penstock.sim.events import Partition, Read, Stuck
 from penstock.sim.faults import PEACE, FaultPlan, Injector
+from penstock.sim.model import OFFSETS_TOPIC
 from penstock.sim.network import NetworkProfile
+from penstock.sim.node import SETTINGS
 from penstock.sim.scheduler import SECOND
-from penstock.sim.script import Actor, Script
+from penstock.sim.script import Actor, Script, Sleep
 from penstock.sim.workloads import Workload
 from penstock.sim.world import World
 
 PREPARE_US_MAX = 600 * SECOND
 QUIET_US_MAX = 600 * SECOND
 FLEETING_ROUNDS = 4
+REBIRTHS = 5
+SETTLE_US = 8 * SECOND
+"""How long the node is left alone before the audit, so that retention has had its say."""
+SHARDS = int(SETTINGS["offsets.topic.num.partitions"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,7 @@ class Scenario:
         self._spec = spec
         self._topic_ids: dict[str, bytes] = {}
         self._producers: list[Actor] = []
+        self._phoenixes: list[Phoenix] = []
 
     def play(self) -> None:
         """Run all four acts; a violation is raised where it happens."""
@@ -84,12 +94,28 @@ class Scenario:
                 world.act(f"member-{group.group}-{number}", self._member(group))
         for number in range(workload.fleeting_topics):
             world.act(f"admin-{number}", lambda client: Admin(client).come_and_go(client.name, FLEETING_ROUNDS))
+        for number in range(workload.deleters):
+            world.act(f"deleter-{number}", self._deleter)
+        for topic in workload.reborn:
+            self._begin_rebirths(Phoenix(topic))
         for number in range(workload.mutes):
             world.act(f"mute-{number}", lambda client: Mute(client).script())
 
+    def _begin_rebirths(self, phoenix: Phoenix) -> None:
+        world, name = self._world, phoenix.plan.name
+        self._phoenixes.append(phoenix)
+        world.act(f"phoenix-{name}", lambda client: live_and_die(client, phoenix, REBIRTHS))
+        world.act(f"haunter-{name}", lambda client: Haunter(client, phoenix, self._is_over).script())
+
+    def _is_over(self) -> bool:
+        return self._world.winding_down
+
+    def _deleter(self, client: Client) -> Script[None]:
+        return Deleter(client, self._fetcher(client), self._spec.workload.deletable, self._is_over).script()
+
     def _producer(self, plan: ProducerPlan) -> Any:
         topic_id = self._topic_ids[plan.partition.topic]
-        return lambda client: Producer(client, plan, topic_id, lambda: self._world.winding_down).script()
+        return lambda client: Producer(client, plan, topic_id, self._is_over).script()
 
     def _consumer(self, client: Client) -> Script[None]:
         fetcher = Fetcher(client, self._topic_ids, uses_session=client.chance.happens(0.8))
@@ -104,11 +130,7 @@ class Scenario:
         return Fetcher(client, self._topic_ids, uses_session=False)
 
     def _offsets(self, client: Client) -> Offsets:
-        return Offsets(
-            client,
-            self._topic_ids,
-            lambda group, partition: self._world.witness.model.committed.get((group, partition), -1),
-        )
+        return Offsets(client, self._topic_ids, WorldArchive(self._world))
 
     def _all_read(self, positions: Mapping[Partition, int]) -> bool:
         return all(actor.finished for actor in self._producers) and all(
@@ -126,25 +148,46 @@ class Scenario:
         client.disconnect()
 
     def _audit(self, client: Client) -> Script[None]:
-        yield from Admin(client).topic_ids()
+        yield Sleep(SETTLE_US)
+        topic_ids = yield from Admin(client).topic_ids()
         for partition in self._spec.workload.partitions:
-            yield from self._read_all(client, partition)
+            yield from self._read_all(client, partition, self._fetcher(client))
+        for phoenix in self._phoenixes:
+            fetcher = Fetcher(client, topic_ids, uses_session=False, life=phoenix.partition.life)
+            yield from self._read_all(client, phoenix.partition, fetcher)
         for plan in self._spec.workload.groups:
             for partition in plan.partitions:
                 yield from self._offsets(client).read(plan.group, partition)
 
-    def _read_all(self, client: Client, partition: Partition) -> Script[None]:
-        fetcher = self._fetcher(client)
+    def _read_all(self, client: Client, partition: Partition, fetcher: Fetcher) -> Script[None]:
         start = yield from fetcher.find_offset(partition, EARLIEST)
         end = yield from fetcher.find_offset(partition, LATEST)
         assert start is not None
         assert end is not None
-        position, records = start, list[tuple[int, bytes]]()
+        position, records, size_bytes = start, list[tuple[int, bytes]](), 0
         while position < end:
             try:
                 for part in (yield from fetcher.fetch({partition: position})):
                     records += [record for record in part.records if record[0] >= position]
-                    position = records[-1][0] + 1 if records else position
+                    position = part.goes_on_at or position
+                    size_bytes += part.size_bytes
             except Disconnected:
                 yield from client.back_off()
-        self._world.witness.see(Read(partition, start, end, tuple(records)))
+        self._world.witness.see(Read(partition, start, end, tuple(records), size_bytes))
+
+
+class WorldArchive:
+    """Looks up what is known of commits."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def due(self, group: str, partition: Partition) -> int:
+        """The number of the commit that must be there by now."""
+        return self._world.witness.model.commits[group, partition].due()
+
+    def shard(self, group: str) -> tuple[Partition, int | None]:
+        """The group's shard, and where its log ends now if that can be known."""
+        shard = Partition(OFFSETS_TOPIC, partition_for_group(group, SHARDS))
+        state = self._world.logs().get(shard)
+        return shard, None if state is None else state.end_offset

@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 MS = 1_000
 SECOND = 1_000_000
+EPOCH_MS = 1_700_000_000_000
+"""When the world begins, in milliseconds since 1970."""
 
 
 class Event:

@@ -36,6 +36,8 @@ class Volume:
             action = self._sync_effect(op.file)
         elif isinstance(op, ports.SyncDir):
             action = self._sync_directory_effect(op.path)
+        elif isinstance(op, ports.SyncTree):
+            action = self._sync_tree_effect(op.path)
         else:
             action = self._plain_effect(op)
         return lambda: guarded(action)
@@ -150,6 +152,22 @@ class Volume:
     def _sync_directory_effect(self, path: str) -> Effect:
         upto_order = self.platter.change_order
         return lambda: self.platter.sync_directory(self.platter.directory(path), upto_order)
+
+    def _sync_tree_effect(self, path: str) -> Effect:
+        try:
+            nodes, upto_order = self.platter.below(path), self.platter.change_order
+        except FileFailure as failure:
+            return _raiser(failure)
+        files = [(node, bytes(node.written), self._next_sync()) for node in nodes if isinstance(node, FileNode)]
+
+        def sync_all() -> None:
+            for file in files:
+                self.sync(*file)
+            for node in nodes:
+                if isinstance(node, DirectoryNode):
+                    self.platter.sync_directory(node, upto_order)
+
+        return sync_all
 
     def _size(self, file: File) -> int | None:
         node = self.platter.find(file.path)

@@ -6,17 +6,18 @@ Machines are held by number; a cluster has more than one of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from penstock.sim.chance import Chance
 from penstock.sim.clients.client import Client
 from penstock.sim.court import Court
 from penstock.sim.disk import Disk, DiskProfile
-from penstock.sim.events import Down, LogState, Partition, Up
+from penstock.sim.events import ClockSet, Down, LogState, Partition, Up
 from penstock.sim.machine import Machine
 from penstock.sim.network import Endpoint, Link, Network, NetworkProfile
 from penstock.sim.ports import SimNode
+from penstock.sim.rules import TopicRules
 from penstock.sim.scheduler import MS, Scheduler
 from penstock.sim.script import Actor, Script
 from penstock.sim.trace import Trace
@@ -37,12 +38,12 @@ class World:
     """Everything there is, grown from a seed."""
 
     def __init__(
-        self, seed: int, kind: NodeKind, synced_topics: frozenset[str], disk: DiskProfile, network: NetworkProfile
+        self, seed: int, kind: NodeKind, rules: Mapping[str, TopicRules], disk: DiskProfile, network: NetworkProfile
     ) -> None:
         self.chance = Chance(seed)
         self.scheduler = Scheduler()
         self.trace = Trace()
-        self.witness = Court(self.scheduler, self.trace, synced_topics)
+        self.witness = Court(self.scheduler, self.trace, rules)
         self.network = Network(self.scheduler, self.chance.fork("network"), self.trace, network)
         self.machines: dict[int, Machine] = {}
         self.actors: list[Actor] = []
@@ -94,6 +95,17 @@ class World:
         if self.machines[FIRST].running:
             self.machines[FIRST].shut_down()
 
+    def set_clock(self, skew_ms: int) -> None:
+        """Set the machine's clock wrong, or right again."""
+        clock = self.machines[FIRST].clock
+        if clock.skew_ms != skew_ms:
+            clock.skew_ms = skew_ms
+            self.witness.see(ClockSet(skew_ms))
+
+    def logs(self) -> dict[Partition, LogState]:
+        """The logs of the node that serves now; nothing where none does."""
+        return self._logs(self.machines[FIRST])
+
     def _go_down(self, lost_power: bool, down_us: int) -> None:
         machine = self.machines[FIRST]
         if machine.node is None and not lost_power:
@@ -111,7 +123,8 @@ class World:
     def _restart(self, machine: Machine) -> None:
         """The operator looks after a process that ended by itself, unless a fault took it meanwhile."""
         if machine.ended:
-            self.witness.see(Down(False, self._logs(machine)))
+            clean = machine.node is not None and machine.node.state == "stopped"
+            self.witness.see(Down(False, self._logs(machine), clean))
             machine.reap()
             self.scheduler.after(RESTART_US, self.boot)
 

@@ -14,6 +14,7 @@ SET, DELETE, APPEND, SUBTRACT = range(4)
 OWN_SOURCE = {"min.insync.replicas"}
 # Each broker documents a setting in its own words.
 OWN_WORDS = "documentation"
+OWN_PREFIX = "penstock."
 
 
 def resource(kind: int, name: str, **more: Any) -> dict[str, Any]:
@@ -23,7 +24,8 @@ def resource(kind: int, name: str, **more: Any) -> dict[str, Any]:
 def described(side: Side, version: int, kind: int, name: str, **more: Any) -> dict[str, Any]:
     answer = side.ask("DescribeConfigs", version, resources=[resource(kind, name, **more)], include_synonyms=True)
     (result,) = answer["results"]
-    rows = {row["name"]: {**row, OWN_WORDS: ""} for row in result["configs"]}
+    known = [row for row in result["configs"] if not row["name"].startswith(OWN_PREFIX)]
+    rows = {row["name"]: {**row, OWN_WORDS: ""} for row in known}
     for own in OWN_SOURCE & rows.keys():
         rows[own] |= {"config_source": "", "synonyms": ""}
     return {**result, "configs": rows}

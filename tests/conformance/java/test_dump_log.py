@@ -1,12 +1,15 @@
 """Kafka's own reader of log files finds ours in order: records, checksums, indexes."""
 
 import random
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 
 import pytest
 from confluent_kafka import Producer
 
 from penstock.testing import Broker
 from tests.conformance.confluent import consumer, producer
+from tests.conformance.packing import wait_until_packed
 from tests.kafka_peer import Tool, java_tool
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
@@ -15,10 +18,15 @@ RECORDS = 2000
 SEGMENT_BYTES = 1 << 20
 
 
-def write(client: Producer, topic: str) -> None:
-    noise = random.Random(1)
-    for number in range(RECORDS):
-        client.produce(topic, b"%06d" % number + noise.randbytes(1500), key=b"key-%d" % (number % 10))
+def noise() -> Iterator[bytes]:
+    chance = random.Random(1)
+    while True:
+        yield chance.randbytes(1500)
+
+
+def write(client: Producer, topic: str, contents: Iterable[bytes]) -> None:
+    for number, content in zip(range(RECORDS), contents, strict=False):
+        client.produce(topic, b"%06d" % number + content, key=b"key-%d" % (number % 10))
         if number % 50 == 0:
             client.flush(10)
     assert client.flush(10) == 0
@@ -28,7 +36,7 @@ def write(client: Producer, topic: str) -> None:
 def test_segments_and_indexes_are_sound(codec: str) -> None:
     with Broker({"log.segment.bytes": SEGMENT_BYTES}, beside=True) as broker:
         broker.create_topic("orders")
-        write(producer(broker, compression_type=codec), "orders")
+        write(producer(broker, compression_type=codec), "orders", noise())
         with consumer(broker, "readers") as reader:
             reader.subscribe(["orders"])
             while (message := reader.poll(1)) is None:
@@ -39,7 +47,21 @@ def test_segments_and_indexes_are_sound(codec: str) -> None:
         assert "Errors" not in offsets_dump(broker)
 
 
-def check(broker: Broker) -> None:
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_segments_compressed_after_they_were_sealed_are_sound(codec: str) -> None:
+    with Broker({"log.segment.bytes": SEGMENT_BYTES, "log.cleaner.backoff.ms": 50}, beside=True) as broker:
+        broker.create_topic("orders", penstock_sealed_compression_type=codec)
+        write(producer(broker, enable_idempotence=True), "orders", repeat(b"text " * 300))
+        wait_until_packed(broker.folder / "orders-0")
+        broker.stop()
+        dumped = check(broker)
+        # Batches that are not compressed are left in the active segment only.
+        assert f"compresscodec: {codec}" in dumped
+        assert f"compresscodec: {codec}" not in dumped[dumped.index("compresscodec: none") :]
+
+
+def check(broker: Broker) -> str:
+    """Kafka's tool likes all the files; gives what it printed of the records."""
     folder = broker.folder / "orders-0"
     segments = sorted(folder.glob("*.log"))
     assert len(segments) > 2
@@ -52,6 +74,7 @@ def check(broker: Broker) -> None:
     assert "isvalid: false" not in dumped.stdout
     payloads = [line.rpartition("payload: ")[2][:6] for line in dumped.stdout.splitlines() if "payload: " in line]
     assert [int(payload) for payload in payloads] == list(range(RECORDS))
+    return dumped.stdout
 
 
 def offsets_dump(broker: Broker) -> str:

@@ -7,8 +7,10 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from penstock.core.base.errors import ApiError
+from penstock.core.base.ports import Steps
 from penstock.core.groups.refusals import refused
 from penstock.core.groups.shard import GroupShard
+from penstock.core.node.coordinators import Coordinator
 from penstock.core.node.node import Node
 from penstock.core.node.slots import PENDING, Answer, Answerable, Slot
 from penstock.core.rsm.result import Reply, Result
@@ -71,6 +73,32 @@ class _Part(Answerable):
 
     def reply(self, message: Message) -> None:
         self._gathering.put(self._shard, message)
+
+
+def ask_shards_in_turn(
+    node: Node,
+    slot: Slot,
+    request: Message,
+    ask_one: Callable[[Coordinator, Answerable], Steps[None]],
+    merge: Callable[[list[Message]], Message],
+) -> Answer:
+    """Ask every shard of this node the same, one after the other, because each may take some turns."""
+    shards = node.coordinators.local
+    if not shards:
+        return merge([])
+    gathering = _Gathering(slot, len(shards), merge)
+
+    def ask_each() -> Steps[None]:
+        for index in shards:
+            try:
+                coordinator = node.coordinators.at(index)
+            except ApiError as error:
+                gathering.put(index, refused(request, slot.version, error.code))
+                continue
+            yield from ask_one(coordinator, _Part(gathering, index))
+
+    node.tasks.run(ask_each())
+    return PENDING
 
 
 def ask_shards(

@@ -42,9 +42,10 @@ def _plan(node: Node, request: CreateTopicsRequest) -> tuple[list[StoredRecord],
             results.append(_refused(node, topic.name, error))
             continue
         added = list(planned.records())
-        image, _ = fold(image, added, image.offset)
         records += added
         results.append(_created(node, planned))
+        if len(results) < len(names):
+            image, _ = fold(image, added, image.offset)
     return records, results
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.core.apis.asking import ask_shards
+from penstock.core.apis.asking import ask_shards_in_turn
 from penstock.core.groups.fanout import merge_list_groups
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Answer, Api, Slot
@@ -10,13 +10,12 @@ from penstock.core.wire.api.list_groups import ListGroupsRequest
 
 
 def handle(node: Node, request: ListGroupsRequest, slot: Slot) -> Answer:
-    return ask_shards(
+    return ask_shards_in_turn(
         node,
         slot,
-        dict.fromkeys(node.coordinators.local, request),
-        lambda shard, part, reply: shard.list_groups(node.now_ms, part, slot.version, reply),
+        request,
+        lambda coordinator, reply: coordinator.list_groups(request, reply),
         lambda parts: merge_list_groups(parts),  # type: ignore[arg-type]  # each part answers its own API
-        slot.version,
     )
 
 

@@ -2,8 +2,11 @@
 
 Almost every produce request looks like that, and the general way spends most of its time on building and reading the
 message objects around the one batch. Here the few fields are read where they stand, and the reply is a template with
-three numbers put in. The template comes from the general encoder, so that its layout is known in one place only;
-whatever is unusual (an error, too) goes the general way. `tests/apis` holds both ways equal.
+three numbers put in. A producer with several requests in flight sends them alike but for the records, and they arrive
+together: such a run is looked up once and written once.
+
+The template comes from the general encoder, so that its layout is known in one place only; whatever is unusual (an
+error, too) goes the general way. `tests/apis` holds both ways equal.
 """
 
 from __future__ import annotations
@@ -25,8 +28,10 @@ START_OFFSET_FROM = 5
 
 _OLD_HEAD = Struct(">hhiih")
 """Transactional id's length, acks, timeout, number of topics, length of the name."""
-_OLD_PARTITION = Struct(">iii")
-"""Number of partitions, index, length of the records."""
+_OLD_PARTITION = Struct(">ii")
+"""Number of partitions, index."""
+_SIZE = Struct(">i")
+_CORRELATION_ID = Struct(">i")
 _FLEXIBLE_HEAD = Struct(">bhiBB")
 """The same head with compact lengths, each of which is one more than what it counts."""
 _FLEXIBLE_PARTITION = Struct(">Bi")
@@ -39,36 +44,76 @@ _FRAME = Struct(">ii")
 Template = tuple[bytes, bytes, int]
 """What stands before the offsets, what stands behind them, and the size that the frame says it has."""
 
-Found = tuple[Partition, memoryview, int, int]
-"""Partition, records, acks, timeout."""
+Found = tuple[Partition, int, int, int]
+"""Partition, acks, timeout, and where in the frame the size of the records stands."""
+
+RUN_BATCHES_MAX = 64
+"""How many requests are served with one write; a reader of one buffer seldom finds more."""
 
 
-def serve(node: Node, connection: Connection, api: Api, frame: memoryview, header: RequestHeader) -> bool:
-    """Serve the request, or leave everything as it was and say False."""
+def serve(
+    node: Node, connection: Connection, api: Api, frames: list[memoryview], at: int, header: RequestHeader
+) -> int:
+    """Serve the request at a place of what has arrived, and those behind it that differ from it in their correlation
+    id and records only, as a producer with several in flight sends them. Gives how many were served; with 0 everything
+    is as it was."""
     _, version, correlation_id, _, position = header
-    found = _find_flexible(node, frame, version, position) if version >= FLEXIBLE_FROM else _find(node, frame, position)
+    frame = frames[at]
+    flexible = version >= FLEXIBLE_FROM
+    found = _find_flexible(node, frame, version, position) if flexible else _find(node, frame, position)
     if found is None or node.disk_full:
-        return False
-    partition, records, acks, timeout_ms = found
-    if acks not in (1, -1) or partition.internal:
-        return False
+        return 0
+    partition, acks, timeout_ms, place = found
+    records = _flexible_records(frame, place) if flexible else _records(frame, place)
+    if records is None or acks not in (1, -1) or partition.internal:
+        return 0
+    run = [records]
+    correlation_ids = [correlation_id]
+    if at + 1 < len(frames):
+        count_max = min(RUN_BATCHES_MAX, node.limits.slots_max)
+        _extend(run, correlation_ids, frames[at : at + count_max], place, flexible)
     try:
-        appended = partition.append(records, version, node.now_ms)
+        appended = partition.append_run(run, version, node.now_ms)
     except ApiError:
-        # A refused append has changed nothing: the general way refuses it again, and says why.
-        return False
-    if partition.high_watermark < appended.next_offset:
-        _park(node, connection, api, version, correlation_id, partition, appended, timeout_ms)
-        return True
+        # What goes the general way is refused there, too, and told why.
+        return 0
+    if not appended:
+        return 0
+    if partition.high_watermark < max(each.next_offset for each in appended):
+        for correlation_id, each in zip(correlation_ids, appended, strict=False):
+            _park(node, connection, api, version, correlation_id, partition, each, timeout_ms)
+        return len(appended)
+    reply = _replies(partition, version, correlation_ids, appended)
+    connection.put([reply], len(reply))
+    return len(appended)
+
+
+def _extend(
+    run: list[memoryview], correlation_ids: list[int], frames: list[memoryview], place: int, flexible: bool
+) -> None:
+    """Add the requests that follow the first and say the same up to the size of their records."""
+    api_and_version, rest = bytes(frames[0][:4]), bytes(frames[0][8:place])
+    for frame in frames[1:]:
+        if frame[:4] != api_and_version or frame[8:place] != rest:
+            return
+        records = _flexible_records(frame, place) if flexible else _records(frame, place)
+        if records is None:
+            return
+        run.append(records)
+        correlation_ids.append(_CORRELATION_ID.unpack_from(frame, 4)[0])
+
+
+def _replies(partition: Partition, version: int, correlation_ids: list[int], appended: list[Appended]) -> bytes:
     before, behind, size = partition.templates.get(version) or _template(partition, version)
     start_offset = partition.log.start_offset
-    if version >= START_OFFSET_FROM:
-        offsets = _OFFSETS_AND_START.pack(appended.base_offset, appended.append_time_ms, start_offset)
-    else:
-        offsets = _OFFSETS.pack(appended.base_offset, appended.append_time_ms)
-    reply = b"".join((_FRAME.pack(size, correlation_id), before, offsets, behind))
-    connection.put([reply], len(reply))
-    return True
+    parts: list[bytes] = []
+    for correlation_id, (base_offset, _, time_ms) in zip(correlation_ids, appended, strict=False):
+        if version >= START_OFFSET_FROM:
+            offsets = _OFFSETS_AND_START.pack(base_offset, time_ms, start_offset)
+        else:
+            offsets = _OFFSETS.pack(base_offset, time_ms)
+        parts += (_FRAME.pack(size, correlation_id), before, offsets, behind)
+    return b"".join(parts)
 
 
 def _find(node: Node, frame: memoryview, position: int) -> Found | None:
@@ -80,18 +125,25 @@ def _find(node: Node, frame: memoryview, position: int) -> Found | None:
     if transactional != -1 or topics != 1 or length < 0 or len(frame) < position + length + _OLD_PARTITION.size:
         return None
     partitions = node.replicas.by_name.get(bytes(frame[position : position + length]))
-    count, index, size = _OLD_PARTITION.unpack_from(frame, position + length)
-    position += length + _OLD_PARTITION.size
-    if partitions is None or count != 1 or position + size != len(frame):
+    count, index = _OLD_PARTITION.unpack_from(frame, position + length)
+    if partitions is None or count != 1:
         return None
     partition = partitions.get(index)
-    return None if partition is None else (partition, frame[position:], acks, timeout_ms)
+    return None if partition is None else (partition, acks, timeout_ms, position + length + _OLD_PARTITION.size)
+
+
+def _records(frame: memoryview, place: int) -> memoryview | None:
+    """The records, if they are all that follows."""
+    start = place + 4
+    if len(frame) < start or _SIZE.unpack_from(frame, place)[0] != len(frame) - start:
+        return None
+    return frame[start:]
 
 
 def _find_flexible(node: Node, frame: memoryview, version: int, position: int) -> Found | None:
     """Versions 9 to 13."""
-    end = len(frame) - len(_NO_TAGS)
-    if end < position + _FLEXIBLE_HEAD.size or frame[end:] != _NO_TAGS:
+    end = len(frame)
+    if end < position + _FLEXIBLE_HEAD.size:
         return None
     transactional, acks, timeout_ms, topics, length = _FLEXIBLE_HEAD.unpack_from(frame, position)
     position += _FLEXIBLE_HEAD.size
@@ -103,19 +155,27 @@ def _find_flexible(node: Node, frame: memoryview, version: int, position: int) -
     name = bytes(frame[position : position + length - 1])
     partitions = (node.replicas.by_id if version >= IDS_FROM else node.replicas.by_name).get(name)
     count, index = _FLEXIBLE_PARTITION.unpack_from(frame, position + length - 1)
-    position += length - 1 + _FLEXIBLE_PARTITION.size
+    if partitions is None or count != 2:
+        return None
+    partition = partitions.get(index)
+    place = position + length - 1 + _FLEXIBLE_PARTITION.size
+    return None if partition is None else (partition, acks, timeout_ms, place)
+
+
+def _flexible_records(frame: memoryview, place: int) -> memoryview | None:
+    """The records, if nothing but the ends of partition, topic and request without tags follows them."""
+    end = len(frame) - len(_NO_TAGS)
+    if frame[end:] != _NO_TAGS:
+        return None
     size = shift = 0
-    while position < end and shift <= 28:
-        byte = frame[position]
-        position += 1
+    while place < end and shift <= 28:
+        byte = frame[place]
+        place += 1
         size |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
             break
-    if partitions is None or count != 2 or position + size - 1 != end:
-        return None
-    partition = partitions.get(index)
-    return None if partition is None else (partition, frame[position:end], acks, timeout_ms)
+    return frame[place:end] if place + size - 1 == end else None
 
 
 def _template(partition: Partition, version: int) -> Template:

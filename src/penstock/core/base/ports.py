@@ -6,12 +6,13 @@ on it, because the simulator's disks keep exactly that promise and not a bit mor
 - `Append` done means *Written*: the bytes survive a crash of the process, not of the machine.
 - `Sync` done means *Synced*: what was written before it survives power loss.
 - `Rename`, `Unlink` and the creation of a file survive power loss only after a `SyncDir` of their directory.
+- `SyncTree` is a `Sync` of every file and a `SyncDir` of every directory below a path, at the price of a few.
 - A failed `Append` may have left part of its bytes behind; a failed `Sync` is never repeated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
@@ -160,6 +161,13 @@ class SyncDir:
 
 
 @dataclass(frozen=True, slots=True)
+class SyncTree:
+    """Make everything written below a directory so far, bytes and names, survive power loss."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class FreeSpace:
     """Give (free, total) bytes of the disk that holds a path."""
 
@@ -169,6 +177,14 @@ class FreeSpace:
 @dataclass(frozen=True, slots=True)
 class Pause:
     """Let others run: a long computation asks for this about every 2 ms of work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Perform operations that do not depend on each other (no reads and no jobs), in any order or at once; gives the
+    list of their results, in which a failure is a value. One way to a thread and back serves many of them."""
+
+    ops: Sequence[FileOp]
 
 
 class JobFiles(Protocol):
@@ -209,8 +225,10 @@ FileOp = (
     | RemoveDir
     | RenameDir
     | SyncDir
+    | SyncTree
     | FreeSpace
     | Pause
+    | Together
     | RunJob
 )
 
@@ -231,9 +249,10 @@ LATER: Final = Later()
 class Files(Protocol):
     """The disk as the core sees it."""
 
-    def append(self, file: File, data: Buffer, done: Done) -> bool:
-        """Append on the hot path. True: Written already, and `done` is not called. False: `done(None)` or
-        `done(FileFailure)` comes in a later event, in order per file; `data` may be reused at once either way."""
+    def append(self, file: File, parts: Sequence[Buffer], done: Done) -> bool:
+        """Append on the hot path, one part behind the other. True: Written already, and `done` is not called. False:
+        `done(None)` or `done(FileFailure)` comes in a later event, in order per file, once for all parts. The memory
+        of the parts may be reused at once either way."""
         ...
 
     def perform(self, op: FileOp, done: Done) -> object:

@@ -9,7 +9,7 @@ Timer keys are unique within one shard only; who owns several shards tells their
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Entropy
@@ -48,7 +48,7 @@ from penstock.core.wire.api.describe_groups import DescribeGroupsRequest, Descri
 from penstock.core.wire.api.heartbeat import HeartbeatRequest
 from penstock.core.wire.api.join_group import JoinGroupRequest
 from penstock.core.wire.api.leave_group import LeaveGroupRequest
-from penstock.core.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
+from penstock.core.wire.api.list_groups import ListedGroup, ListGroupsRequest
 from penstock.core.wire.api.offset_commit import OffsetCommitRequest
 from penstock.core.wire.api.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from penstock.core.wire.api.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
@@ -88,11 +88,11 @@ class GroupShard:
         elif key_type == GROUP_METADATA_TYPE:
             self._replay_group(key, value, now_ms)
 
-    def loaded(self, now_ms: int) -> None:
-        """The log has been read to its end: from now on members are expected to be heard of."""
+    def loaded(self, now_ms: int, group_ids: Iterable[str]) -> None:
+        """The log has been read to its end: from now on the members of these groups are expected to be heard of."""
         self._serving = True
         turn = self._turn(now_ms)
-        for group in self.groups.values():
+        for group in map(self.groups.__getitem__, group_ids):
             for member in group.members.values():
                 sessions.keep_alive(turn, group, member)
             if len(group.members) > self._settings.group_members_max:
@@ -187,24 +187,24 @@ class GroupShard:
             turn.answer(reply, delete(turn, self.offsets, self._topics, group, request))
         return turn.result
 
-    def expire_offsets(self, now_ms: int) -> Result:
-        """Drop offsets past their retention, and empty groups that have none left.
+    def expire_offsets(self, now_ms: int, group_ids: Iterable[str]) -> Result:
+        """Drop offsets of these groups past their retention, and those that are empty and have none left.
 
         A sweep can find more than one batch should hold: call again until nothing comes back.
         """
         turn = self._turn(now_ms)
-        for group_id, group in self.groups.items():
+        for group in filter(None, map(self.groups.get, group_ids)):
             nothing_left = delete_expired(turn, self.offsets, group)
             if nothing_left and group.is_empty:
-                turn.result.records.append(group_tombstone(group_id))
+                turn.result.records.append(group_tombstone(group.group_id))
             if turn.has_swept_enough():
                 break
         return turn.result
 
-    def topic_deleted(self, now_ms: int, topic: str, topic_id: bytes) -> Result:
-        """Drop the offsets of a topic that is gone; call again until nothing comes back."""
+    def topic_deleted(self, now_ms: int, topic: str, topic_id: bytes, group_ids: Iterable[str]) -> Result:
+        """Drop the offsets of these groups in a topic that is gone; call again until nothing comes back."""
         turn = self._turn(now_ms)
-        delete_of_topic(turn, self.offsets, topic, topic_id)
+        delete_of_topic(turn, self.offsets, topic, topic_id, group_ids)
         return turn.result
 
     # Administration.
@@ -215,10 +215,9 @@ class GroupShard:
         turn.answer(reply, DescribeGroupsResponse(groups=groups))
         return turn.result
 
-    def list_groups(self, now_ms: int, request: ListGroupsRequest, version: int, reply: Reply) -> Result:
-        turn = self._turn(now_ms)
-        turn.answer(reply, ListGroupsResponse(groups=listed(self.groups.values(), request)))
-        return turn.result
+    def list_groups(self, request: ListGroupsRequest, group_ids: Iterable[str]) -> list[ListedGroup]:
+        """A part of the answer: those of these groups that are asked for."""
+        return listed(filter(None, map(self.groups.get, group_ids)), request)
 
     def delete_groups(self, now_ms: int, request: DeleteGroupsRequest, version: int, reply: Reply) -> Result:
         turn = self._turn(now_ms)

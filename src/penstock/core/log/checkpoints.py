@@ -6,8 +6,8 @@ import errno
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from penstock.core.base.ports import Append, File, FileFailure, Read, Rename, Size, Steps, Unlink
-from penstock.core.log.durable import sync_file
+from penstock.core.base.ports import File, FileFailure, Read, Rename, Size, Steps
+from penstock.core.log.durable import sync_file, write_anew
 from penstock.core.log.names import TEMPORARY
 
 _VERSION: Final = "0"
@@ -18,8 +18,7 @@ Offsets = dict[tuple[str, int], int]
 def replace(path: str, data: bytes) -> Steps[None]:
     """Give a file new content: after a crash it holds the old or the new, whole. The name still needs a SyncDir."""
     file = File(path + TEMPORARY)
-    yield Unlink(file)
-    yield Append(file, data)
+    yield from write_anew(file, data)
     yield from sync_file(file)
     yield Rename(file, path)
 

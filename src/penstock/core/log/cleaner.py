@@ -1,22 +1,16 @@
-"""Compaction's plan and its outcome: what is worth cleaning, and the swap that puts the cleaned segments in place.
-
-A swap survives a crash at any point because the names say how far it got: `.cleaned` is nothing yet, a `.log.swap` is
-complete and replaces all it covers, and each step is on the disk before the next begins. `leftovers` reads them.
-"""
+"""Compaction's plan: what is worth cleaning, which segments become one, and how far a log is clean."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from penstock.core.base.ports import File, FileFailure, Job, Pause, Rename, RunJob, Steps, Unlink
-from penstock.core.log import snapshots
-from penstock.core.log.compaction import CleanedSegment, Plan, Result, Source, compact_segments
-from penstock.core.log.durable import sync_folder
+from penstock.core.base.ports import Job, RunJob, Steps
+from penstock.core.log.compaction import Plan, Result, compact_segments
 from penstock.core.log.flushing import flush
-from penstock.core.log.names import CLEANED, INDEX, LOG, SEGMENT_KINDS, SWAP, TIME_INDEX, TXN_INDEX, path_of
+from penstock.core.log.packing import packing_of
 from penstock.core.log.reader import aborted_transactions
-from penstock.core.log.retention import set_aside
 from penstock.core.log.segment import RELATIVE_OFFSET_MAX, Segment
+from penstock.core.log.swapping import install, source_of
 
 if TYPE_CHECKING:
     from penstock.core.log.log import Log
@@ -79,7 +73,7 @@ def _is_too_young(segment: Segment, youngest_ms: int) -> Steps[bool]:
 
 def clean(log: Log, now_ms: int, upto_offset: int, keys_max: int) -> Steps[Cleaned | None]:
     """One round of compaction; None where other maintenance is under way, or there is nothing to do."""
-    if log.is_maintaining or log.is_cleaning or log.blocked is not None:
+    if log.is_maintaining or log.is_cleaning or log.is_packing or log.blocked is not None:
         return None
     log.is_cleaning = True
     # Taken now, while nothing is in doubt: what producers append from here on is above all that is cleaned.
@@ -93,7 +87,10 @@ def clean(log: Log, now_ms: int, upto_offset: int, keys_max: int) -> Steps[Clean
         groups = group_segments(log, found.end_offset)
         plan = yield from _plan(log, groups, found, now_ms, keys_max, producers)
         result: Result = yield RunJob(Job(compact_segments, (plan,)))
-        return (yield from _install(log, groups, result, now_ms))
+        if not (yield from install(log, groups, result.segments, now_ms)):
+            return None
+        log.cleaned_offset = result.end_offset
+        return Cleaned(result.end_offset, result.bytes_read, result.bytes_written)
     finally:
         log.is_cleaning = False
 
@@ -133,9 +130,7 @@ def _plan(
     aborted = yield from aborted_transactions(log, groups[0][0].base_offset, found.end_offset)
     return Plan(
         folder=log.dir,
-        groups=tuple(
-            tuple(Source(s.base_offset, s.end_offset, s.size_bytes, s.log.path) for s in group) for group in groups
-        ),
+        groups=tuple(tuple(map(source_of, group)) for group in groups),
         first_dirty_offset=found.first_dirty_offset,
         now_ms=now_ms,
         delete_retention_ms=log.settings.delete_retention_ms,
@@ -143,78 +138,5 @@ def _plan(
         producers=producers,
         aborted=tuple(aborted),
         keys_max=keys_max,
+        packing=packing_of(log.settings),
     )
-
-
-def _install(log: Log, groups: list[list[Segment]], result: Result, now_ms: int) -> Steps[Cleaned | None]:
-    """Swap in what the job made, unless the log has changed under it."""
-    while log.is_maintaining:
-        yield Pause()
-    changed = any(segment.removed or segment not in log.segments for group in groups for segment in group)
-    if changed or log.is_gone or log.blocked is not None:
-        yield from _discard(log, result)
-        return None
-    log.is_maintaining = True
-    try:
-        for group, cleaned in zip(groups, result.segments, strict=False):
-            yield from _swap(log, group, cleaned, now_ms)
-        log.cleaned_offset = result.end_offset
-    except FileFailure as failure:
-        # Half of a swap is finished by the next start, not by us.
-        log.fail(failure)
-        raise
-    finally:
-        log.is_maintaining = False
-    return Cleaned(result.end_offset, result.bytes_read, result.bytes_written)
-
-
-def _discard(log: Log, result: Result) -> Steps[None]:
-    for cleaned in result.segments:
-        for kind in SEGMENT_KINDS:
-            yield Unlink(File(path_of(log.dir, cleaned.base_offset, kind, CLEANED)))
-
-
-def _swap(log: Log, group: list[Segment], cleaned: CleanedSegment, now_ms: int) -> Steps[None]:
-    """Put a cleaned segment in the place of those it was made from."""
-    segment = _segment_of(log, cleaned, group[-1].created_ms)
-    indexes = [index.file for index in segment.indexes() if index.stored_bytes or index is not segment.aborted]
-    yield from _restage(log, [*indexes, segment.log], CLEANED, SWAP)
-    first = log.segments.index(group[0])
-    log.segments[first : first + len(group)] = [segment]
-    for old in group:
-        old.removed = True
-    for old in group:
-        yield from set_aside(log, old, now_ms)
-    yield from sync_folder(log.dir)
-    yield from _restage(log, [*indexes, segment.log], SWAP, "")
-    for old in group[1:]:
-        if old.base_offset in log.snapshot_offsets:
-            log.snapshot_offsets.remove(old.base_offset)
-            yield from snapshots.remove(log.dir, old.base_offset)
-
-
-def _restage(log: Log, files: list[File], old: str, new: str) -> Steps[None]:
-    """Give files their next name, indexes first: where the log has it, all of them have it."""
-    for file in files[:-1]:
-        yield Rename(file, file.path.removesuffix(old) + new)
-    yield from sync_folder(log.dir)
-    yield Rename(files[-1], files[-1].path.removesuffix(old) + new)
-    yield from sync_folder(log.dir)
-
-
-def _segment_of(log: Log, cleaned: CleanedSegment, created_ms: int) -> Segment:
-    base_offset = cleaned.base_offset
-    segment = Segment(log.dir, base_offset, log.context.index_cache, created_ms)
-    segment.log = File(path_of(log.dir, base_offset, LOG, CLEANED))
-    segment.size_bytes = segment.synced_bytes = cleaned.size_bytes
-    segment.sealed = True
-    segment.end_offset = cleaned.end_offset
-    segment.max_timestamp = cleaned.max_timestamp
-    segment.max_timestamp_offset = cleaned.max_timestamp_offset
-    for index, kind, size_bytes in zip(
-        segment.indexes(), (INDEX, TIME_INDEX, TXN_INDEX), cleaned.index_bytes, strict=True
-    ):
-        index.file = File(path_of(log.dir, base_offset, kind, CLEANED))
-        index.stored_bytes = size_bytes
-        index.synced = True
-    return segment

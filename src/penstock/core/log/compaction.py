@@ -8,54 +8,29 @@ their key does not come again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from penstock.core.base.ports import Buffer, JobFiles
 from penstock.core.log.compaction_txns import TransactionFilter
-from penstock.core.log.names import CLEANED, INDEX, LOG, SEGMENT_KINDS, TIME_INDEX, TXN_INDEX, path_of
-from penstock.core.log.reindex import IndexBuilder
+from penstock.core.log.packing import Packing, pack
+from penstock.core.log.rewriting import Fields, Output, Rewritten, Source, read_batches
 from penstock.core.log.txn_index import AbortedTransaction
-from penstock.core.records.batch import (
-    CODEC_MASK,
-    CONTROL_BIT,
-    HEADER,
-    HEADER_BYTES,
-    LENGTH_END,
-    MAGIC,
-    TRANSACTIONAL_BIT,
-    BatchHeader,
-    read_header,
-)
+from penstock.core.records.batch import CODEC_MASK, CONTROL_BIT, HEADER_BYTES, TRANSACTIONAL_BIT, BatchHeader
 from penstock.core.records.build import empty_batch, rebuild
-from penstock.core.records.errors import CorruptBatch
 from penstock.core.records.record import Span, read_body, spans_of
 
-READ_BYTES: Final = 1 << 20
-WRITE_BYTES: Final = 1 << 20
 KEYS_MAX: Final = 1_000_000
 
-# A header's fields, not made into a BatchHeader before that is worth its microsecond.
-Fields = tuple[Any, ...]
-_BASE_OFFSET, _LENGTH, _MAGIC, _ATTRIBUTES, _LAST_OFFSET_DELTA, _PRODUCER_ID, _COUNT = (
+_BASE_OFFSET, _ATTRIBUTES, _LAST_OFFSET_DELTA, _PRODUCER_ID, _COUNT = (
     BatchHeader._fields.index(name)
-    for name in ("base_offset", "length", "magic", "attributes", "last_offset_delta", "producer_id", "count")
+    for name in ("base_offset", "attributes", "last_offset_delta", "producer_id", "count")
 )
 _NOT_PLAIN: Final = CODEC_MASK | TRANSACTIONAL_BIT | CONTROL_BIT
 _NULL_SIZE: Final = 1
-_unpack: Final = HEADER.unpack_from
 
 # A key's latest offset, doubled; odd if the record there is a tombstone.
 OffsetMap = dict[bytes, int]
-
-
-class Source(NamedTuple):
-    """A sealed segment's log; `end_offset` is where the next segment begins."""
-
-    base_offset: int
-    end_offset: int
-    size_bytes: int
-    path: str
 
 
 class Plan(NamedTuple):
@@ -71,24 +46,14 @@ class Plan(NamedTuple):
     producers: Mapping[int, tuple[int, int]]
     aborted: tuple[AbortedTransaction, ...]
     keys_max: int
-
-
-class CleanedSegment(NamedTuple):
-    """What a group of segments became."""
-
-    base_offset: int
-    end_offset: int
-    size_bytes: int
-    index_bytes: tuple[int, int, int]
-    max_timestamp: int
-    max_timestamp_offset: int
+    packing: Packing
 
 
 class Result(NamedTuple):
     """`end_offset` is the next first dirty offset: the map may have been full before the plan's end."""
 
     end_offset: int
-    segments: tuple[CleanedSegment, ...]
+    segments: tuple[Rewritten, ...]
     bytes_read: int
     bytes_written: int
 
@@ -162,37 +127,6 @@ def map_single(latest: OffsetMap, data: bytes, position: int, fields: Fields) ->
     return None
 
 
-def read_batches(files: JobFiles, source: Source) -> Iterator[tuple[bytes, int, Fields]]:
-    """(bytes, position in them, header's fields) of each batch of a segment."""
-    start = 0
-    while start < source.size_bytes:
-        data = files.read(source.path, start, min(READ_BYTES, source.size_bytes - start))
-        position, limit = 0, len(data) - HEADER_BYTES
-        while position <= limit:
-            fields = _unpack(data, position)
-            size = fields[_LENGTH] + LENGTH_END
-            if fields[_MAGIC] != MAGIC or size < HEADER_BYTES:
-                raise CorruptBatch("a sealed segment holds no batch here", position=start + position)
-            if position + size > len(data):
-                break
-            yield data, position, fields
-            position += size
-        if position == 0:
-            data, fields = _read_large(files, source, start, data)
-            yield data, 0, fields
-            position = len(data)
-        start += position
-
-
-def _read_large(files: JobFiles, source: Source, start: int, head: bytes) -> tuple[bytes, Fields]:
-    """A batch that is larger than a read."""
-    header = read_header(head)
-    data = files.read(source.path, start, header.size)
-    if len(data) < header.size:
-        raise CorruptBatch("a sealed segment ends within a batch", position=start, offset=header.base_offset)
-    return data, tuple(header)
-
-
 class _Copier:
     """The second pass: decides about each batch and writes what stays."""
 
@@ -204,9 +138,9 @@ class _Copier:
         self._live = {doubled >> 1: bool(doubled & 1) for doubled in latest.values()}
         self._transactions = TransactionFilter(plan.aborted)
 
-    def copy_group(self, files: JobFiles, group: Sequence[Source]) -> CleanedSegment:
+    def copy_group(self, files: JobFiles, group: Sequence[Source]) -> Rewritten:
         base_offset, end_offset = group[0].base_offset, group[-1].end_offset
-        output = _Output(files, self._plan.folder, base_offset, self._plan.index_interval_bytes)
+        output = Output(files, self._plan.folder, base_offset, self._plan.index_interval_bytes)
         self._transactions.begin_segment()
         for source in group:
             for data, position, fields in read_batches(files, source):
@@ -214,7 +148,7 @@ class _Copier:
                     header = BatchHeader._make(fields)
                     kept = self._filter(data, position, header, header.next_offset == end_offset)
                     if kept is not None:
-                        output.write(kept)
+                        output.write(pack(kept, self._plan.packing))
         return output.finish(end_offset, self._transactions.kept_aborted())
 
     def _is_plainly_dead(self, fields: Fields, end_offset: int) -> bool:
@@ -306,38 +240,3 @@ class _Copier:
 
     def _horizon_ms(self) -> int:
         return self._plan.now_ms + self._plan.delete_retention_ms
-
-
-class _Output:
-    """A `.cleaned` segment being written, its indexes in memory until it is done."""
-
-    def __init__(self, files: JobFiles, folder: str, base_offset: int, interval_bytes: int) -> None:
-        self._files = files
-        self._base_offset = base_offset
-        self._paths = {kind: path_of(folder, base_offset, kind, CLEANED) for kind in SEGMENT_KINDS}
-        self._index = IndexBuilder(base_offset, interval_bytes)
-        self._buffer = bytearray()
-        for path in self._paths.values():
-            files.unlink(path)
-
-    def write(self, batch: Buffer) -> None:
-        self._index.add(read_header(batch))
-        self._buffer += batch
-        if len(self._buffer) >= WRITE_BYTES:
-            self._files.append(self._paths[LOG], self._buffer)
-            self._buffer = bytearray()
-
-    def finish(self, end_offset: int, aborted: bytes) -> CleanedSegment:
-        self._index.add_time()
-        self._files.append(self._paths[LOG], self._buffer)
-        index_bytes = bytes(self._index.offsets), bytes(self._index.times), aborted
-        for kind, content in zip((INDEX, TIME_INDEX, TXN_INDEX), index_bytes, strict=True):
-            if content or kind != TXN_INDEX:
-                self._files.append(self._paths[kind], content)
-                self._files.sync(self._paths[kind])
-        self._files.sync(self._paths[LOG])
-        sizes = len(index_bytes[0]), len(index_bytes[1]), len(index_bytes[2])
-        index = self._index
-        return CleanedSegment(
-            self._base_offset, end_offset, index.size_bytes, sizes, index.max_timestamp, index.max_timestamp_offset
-        )

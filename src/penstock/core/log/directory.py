@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final
 
 from penstock.core.base.ports import (
@@ -22,7 +23,9 @@ from penstock.core.base.ports import (
 )
 from penstock.core.log import checkpoints
 from penstock.core.log.checkpoints import Offsets
-from penstock.core.log.durable import sync_file, sync_folder
+from penstock.core.log.durable import sync_file, sync_folder, write_anew
+from penstock.core.log.flushing import settle_owner
+from penstock.core.log.lockstep import SINGLE_SYNCS_MAX, side_by_side
 from penstock.core.log.log import Log
 from penstock.core.log.names import (
     CLEAN_MARK_FILE,
@@ -90,6 +93,12 @@ class LogDirectory:
         folder = self._folder(*key)
         log = yield from open_log(*key, folder, settings, self._context, standing, now_ms)
         log.topic_id = decode_topic_id((yield from checkpoints.read_file(f"{folder}/{PARTITION_FILE}")))
+        if not standing.clean and log.topic_id is not None:
+            # The last run may have ended before it synced this, or any name in the folder.
+            log.is_new = log.names_changed = True
+            if settings.flush_messages == 1:
+                # What was read again may be shown again, and what is shown of such a topic lasts.
+                yield from settle_owner(log)
         self.logs[key] = log
         yield Pause()
 
@@ -117,18 +126,28 @@ class LogDirectory:
     def _folder(self, topic: str, partition: int) -> str:
         return f"{self.root}/{topic}-{partition}"
 
+    def create_all(
+        self, topic: str, topic_id: bytes, partitions: Iterable[int], settings: LogSettings, now_ms: int
+    ) -> Steps[list[Log | FileFailure]]:
+        """New, empty logs of one topic."""
+        create = partial(self.create, topic, topic_id, settings=settings, now_ms=now_ms)
+        return side_by_side(self.root, map(create, partitions))
+
     def create(self, topic: str, topic_id: bytes, partition: int, settings: LogSettings, now_ms: int) -> Steps[Log]:
-        """A new, empty log. Nothing is synced yet: the first flush that counts makes the folder's name last too, and
-        until then a power loss leaves no more than an empty partition, which is what it is."""
+        """A new, empty log. Nothing is synced yet: the first flush that counts makes the folder's name and its owner's
+        id last too, and until then a power loss leaves no more than an empty partition, which is what it is."""
         folder = self._folder(topic, partition)
         log = Log(topic, partition, folder, settings, self._context, now_ms)
         log.topic_id = topic_id
         log.is_new = log.names_changed = True
         self.logs[topic, partition] = log
-        yield MakeDir(folder)
-        file = File(f"{folder}/{PARTITION_FILE}")
-        yield Unlink(file)
-        yield Append(file, encode_topic_id(topic_id))
+        try:
+            yield MakeDir(folder)
+            yield from write_anew(File(f"{folder}/{PARTITION_FILE}"), encode_topic_id(topic_id))
+        except FileFailure:
+            # Half a log is none: the next attempt begins anew.
+            del self.logs[topic, partition]
+            raise
         return log
 
     def remove(self, log: Log) -> Steps[None]:
@@ -171,6 +190,23 @@ class LogDirectory:
         if changed:
             yield from sync_folder(self.root)
 
+    def settle_owners(self) -> Steps[None]:
+        """Make it last which topics the folders of new logs belong to, a few at a time: nobody waits for it."""
+        new = [log for log in self.logs.values() if log.is_new]
+        for at in range(0, len(new), SINGLE_SYNCS_MAX):
+            yield from side_by_side(self.root, map(settle_owner, new[at : at + SINGLE_SYNCS_MAX]))
+            yield Pause()
+
+    def adopt(self, log: Log, topic_id: bytes) -> Steps[bool]:
+        """Give a log without an owner to the topic of its name, if anything in it was ever synced. If nothing was, a
+        power loss took the owner, and what it left may be from an older topic of that name."""
+        if not (self.was_clean or log.synced_offset):
+            return False
+        yield from checkpoints.replace(f"{log.dir}/{PARTITION_FILE}", encode_topic_id(topic_id))
+        log.topic_id = topic_id
+        log.is_new = log.names_changed = True
+        return True
+
     def checkpoint_starts(self) -> Steps[None]:
         """Store the start offsets that lie within a segment."""
         logs = list(self.logs.items())
@@ -189,8 +225,9 @@ class LogDirectory:
         self, high_watermarks: Mapping[tuple[str, int], int] | None = None, broker_epoch: int = -1
     ) -> Steps[None]:
         """Close every log; the mark of a clean stop comes last, and only if all of them could be closed."""
-        for log in list(self.logs.values()):
-            yield from log.close()
+        for outcome in (yield from side_by_side(self.root, [log.close() for log in self.logs.values()])):
+            if isinstance(outcome, FileFailure):
+                raise outcome
         yield from self.checkpoint(high_watermarks)
         if any(log.failure is not None for log in self.logs.values()):
             return

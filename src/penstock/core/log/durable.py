@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.core.base.ports import File, FileFailure, Steps, Sync, SyncDir
+from penstock.core.base.ports import Append, File, FileFailure, Size, Steps, Sync, SyncDir, Unlink
 
 
 class SyncFailed(FileFailure):
@@ -21,3 +21,10 @@ def sync_folder(path: str) -> Steps[None]:
         yield SyncDir(path)
     except FileFailure as failure:
         raise SyncFailed(failure.errno, failure.message) from failure
+
+
+def write_anew(file: File, data: bytes) -> Steps[None]:
+    """Write a small file from its beginning. To look first is cheap, where there is nothing to remove."""
+    if (yield Size(file)) is not None:
+        yield Unlink(file)
+    yield Append(file, data)

@@ -1,16 +1,18 @@
 """Flush and close: what is Written becomes Synced, and the recovery point follows.
 
 The order is the promise: log bytes, a sealed segment's indexes, producer snapshots and leader epochs first, then the
-names in the folder, and only then `synced_offset`. Below it recovery trusts everything without looking.
+names in the folder and whose folder it is, and only then `synced_offset`. Below it recovery trusts everything without
+looking.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.core.base.ports import FileFailure, Pause, Steps
+from penstock.core.base.ports import File, FileFailure, Pause, Steps
 from penstock.core.log import snapshots
-from penstock.core.log.durable import SyncFailed, sync_folder
+from penstock.core.log.durable import SyncFailed, sync_file, sync_folder
+from penstock.core.log.names import PARTITION_FILE
 from penstock.core.log.segment import Segment
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def _flush(log: Log) -> Steps[None]:
         yield from log.epochs.write(log.dir)
         if names_changed:
             yield from sync_folder(log.dir)
-            yield from _sync_parent(log)
+            yield from _sync_owner(log)
     except FileFailure:
         log.names_changed |= names_changed
         raise
@@ -86,11 +88,29 @@ def _write_snapshots(log: Log, end_offset: int) -> Steps[bool]:
     return bool(ready)
 
 
-def _sync_parent(log: Log) -> Steps[None]:
-    """A new folder's own name, once."""
+def _sync_owner(log: Log) -> Steps[None]:
+    """Once in a log's life: which topic it belongs to, and the folder's own name."""
     if log.is_new:
+        yield from sync_file(File(f"{log.dir}/{PARTITION_FILE}"))
         yield from sync_folder(log.dir.rpartition("/")[0] or "/")
         log.is_new = False
+
+
+def settle_owner(log: Log) -> Steps[None]:
+    """The same for a log that nobody has flushed yet, so that what a power loss leaves of it is known to be its own."""
+    while log.is_flushing:
+        yield Pause()
+    if not log.is_new or log.failure is not None or log.is_gone:
+        return
+    log.is_flushing = True
+    try:
+        yield from sync_folder(log.dir)
+        yield from _sync_owner(log)
+    except SyncFailed as failure:
+        log.fail(failure)
+        raise
+    finally:
+        log.is_flushing = False
 
 
 def close(log: Log) -> Steps[None]:

@@ -1,5 +1,6 @@
 """A partition's log: the append, what is in flight, rolling. Everything that takes several file operations is in the
-module named after it (`reader`, `flushing`, `truncation`, `retention`, `cleaner`) and works on the state held here.
+module named after it (`reader`, `flushing`, `truncation`, `retention`, `cleaner`, `packer`) and works on the state held
+here.
 
 Offsets move in this order: `end_offset` when a batch is accepted, `written_offset` when its bytes survive a crash of
 the process, `synced_offset` (the recovery point) when they survive power loss.
@@ -15,7 +16,7 @@ from typing import Final
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import LATER, Buffer, File, FileFailure, Later, Slice, Steps
-from penstock.core.log import cleaner, flushing, reader, retention, snapshots, truncation
+from penstock.core.log import cleaner, flushing, packer, reader, retention, snapshots, truncation
 from penstock.core.log.compaction import KEYS_MAX
 from penstock.core.log.epochs import LeaderEpochs
 from penstock.core.log.index_file import PENDING_BYTES_MAX
@@ -31,17 +32,17 @@ RECENT_BATCHES_MAX: Final = 64
 
 
 class Write:
-    """An append that is not Written yet. `data` is kept while the append waits for an older file's last one."""
+    """Batches in a row that are not Written yet. `data` is kept while they wait for an older file's last write."""
 
-    __slots__ = ("data", "end_offset", "header", "is_done", "position", "segment")
+    __slots__ = ("data", "end_offset", "headers", "is_done", "position", "segment")
 
     def __init__(
-        self, segment: Segment, position: int, end_offset: int, header: BatchHeader, data: bytes | None
+        self, segment: Segment, position: int, end_offset: int, headers: list[BatchHeader], data: bytes | None
     ) -> None:
         self.segment = segment
         self.position = position
         self.end_offset = end_offset
-        self.header = header
+        self.headers = headers
         self.data = data
         self.is_done = False
 
@@ -50,6 +51,8 @@ class Log:
     """One partition's records. Only one thread of control calls it; steps may interleave between operations."""
 
     __slots__ = (
+        "_accepted",
+        "_accepted_headers",
         "_recent_offsets",
         "_recent_positions",
         "active",
@@ -66,9 +69,11 @@ class Log:
         "is_gone",
         "is_maintaining",
         "is_new",
+        "is_packing",
         "names_changed",
         "on_progress",
         "orphans",
+        "packed_offset",
         "partition",
         "pending_snapshots",
         "producers",
@@ -100,6 +105,8 @@ class Log:
         self.synced_offset = 0
         # Below this the cleaner has been; None until it was there once.
         self.cleaned_offset: int | None = None
+        # Below this sealed segments were compressed, or had nothing to gain from it.
+        self.packed_offset = 0
         self.failure: FileFailure | None = None
         # Why appends are refused for the moment, if they are: a failed one is being undone.
         self.blocked: str | None = None
@@ -110,14 +117,18 @@ class Log:
         self.segments: list[Segment] = [self.active]
         self.snapshot_offsets: list[int] = []
         self.pending_snapshots: dict[int, bytes] = {}
+        # Batches that have their offsets and are part of no write yet; always of the active segment.
+        self._accepted: list[Buffer] = []
+        self._accepted_headers: list[BatchHeader] = []
         self.writes: deque[Write] = deque()
         # Appends the port still has to answer for, though their batches are given up already.
         self.orphans = 0
         self.is_flushing = False
         self.flush_wanted = False
-        # Files are being renamed or removed; a compaction job is running; the partition was deleted.
+        # Files are being renamed or removed; a job compacts, or packs, segments; the partition was deleted.
         self.is_maintaining = False
         self.is_cleaning = False
+        self.is_packing = False
         self.is_gone = False
         # Names in the folder changed since its last SyncDir; the folder's own name is new.
         self.names_changed = False
@@ -134,6 +145,12 @@ class Log:
 
     def append(self, batch: memoryview | bytearray, header: BatchHeader, leader_epoch: int, now_ms: int) -> int:
         """Append one validated batch, stamping offset and epoch into it; gives its base offset."""
+        base_offset = self.accept(batch, header, leader_epoch, now_ms)
+        self.write_accepted()
+        return base_offset
+
+    def accept(self, batch: memoryview | bytearray, header: BatchHeader, leader_epoch: int, now_ms: int) -> int:
+        """Give a batch its offset; it becomes part of the next `write_accepted`, which must follow in the same turn."""
         if self.blocked is not None:
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, self.blocked)
         base_offset = self.end_offset
@@ -143,9 +160,10 @@ class Log:
         if not segment.size_bytes:
             self.names_changed = True
         elif segment.must_roll(size, last_offset, timestamp, now_ms, settings):
+            self.write_accepted()
             segment = self.roll(now_ms)
             self.names_changed = True
-        stamp(batch, 0, base_offset, leader_epoch)
+        stamp(batch, base_offset, leader_epoch)
         if leader_epoch != self.epochs.latest:
             self.epochs.assign(leader_epoch, base_offset)
         if header.producer_id >= 0:
@@ -154,11 +172,21 @@ class Log:
         if segment.append(size, last_offset, timestamp, settings.index_interval_bytes):
             self._spill_index(segment)
         self.end_offset = last_offset + 1
-        if not self.writes and self.context.files.append(segment.log, batch, self._appended):
-            self.written_offset = last_offset + 1
-        else:
-            self._await_write(segment, batch, header)
+        self._accepted.append(batch)
+        self._accepted_headers.append(header)
         return base_offset
+
+    def write_accepted(self) -> None:
+        """Hand everything accepted to the file, in one write."""
+        batches = self._accepted
+        if not batches:
+            return
+        if not self.writes and self.context.files.append(self.active.log, batches, self._appended):
+            self.written_offset = self.end_offset
+        else:
+            self._await_write(self.active, batches, self._accepted_headers)
+        self._accepted = []
+        self._accepted_headers = []
 
     def _remember(self, base_offset: int, position: int) -> None:
         offsets = self._recent_offsets
@@ -187,17 +215,17 @@ class Log:
 
     # What is in flight
 
-    def _await_write(self, segment: Segment, batch: Buffer, header: BatchHeader) -> None:
-        """Queue an append behind those in flight. One file's first append waits for the last one of the file before,
-        so that after a crash the log is whole up to some offset and empty behind it."""
+    def _await_write(self, segment: Segment, batches: list[Buffer], headers: list[BatchHeader]) -> None:
+        """Queue a write behind those in flight. One file's first write waits for the last one of the file before, so
+        that after a crash the log is whole up to some offset and empty behind it."""
         writes = self.writes
         held = bool(writes) and (writes[-1].segment is not segment or writes[-1].data is not None)
-        position = segment.size_bytes - len(batch)
-        write = Write(segment, position, self.end_offset, header, bytes(batch) if held else None)
+        position = segment.size_bytes - sum(map(len, batches))
+        write = Write(segment, position, self.end_offset, headers, b"".join(batches) if held else None)
         first = not writes
         writes.append(write)
         if not held and not first:
-            write.is_done = self.context.files.append(segment.log, batch, self._appended)
+            write.is_done = self.context.files.append(segment.log, batches, self._appended)
 
     def _appended(self, result: object) -> None:
         """The port answers for the oldest append it has not answered for."""
@@ -230,7 +258,7 @@ class Log:
                 break
             assert write.data is not None
             data, write.data = write.data, None
-            write.is_done = self.context.files.append(segment.log, data, self._appended)
+            write.is_done = self.context.files.append(segment.log, [data], self._appended)
 
     def _lose(self, failure: FileFailure) -> None:
         """An append failed: everything from it on is given up at once, so that whoever waits for it hears so now."""
@@ -247,9 +275,9 @@ class Log:
 
     def _suspend_producers(self, lost: list[Write]) -> None:
         suspended = SuspendedProducers(self.producers)
-        for write in lost:
-            if write.header.producer_id >= 0:
-                suspended.lose(write.header)
+        for header in (each for write in lost for each in write.headers):
+            if header.producer_id >= 0:
+                suspended.lose(header)
         self.producers = suspended
 
     def _begin_repair(self) -> None:
@@ -399,6 +427,10 @@ class Log:
     def clean(self, now_ms: int, upto_offset: int, keys_max: int = KEYS_MAX) -> Steps[cleaner.Cleaned | None]:
         """Compact sealed segments below `upto_offset`, as far as a map of `keys_max` keys reaches."""
         return cleaner.clean(self, now_ms, upto_offset, keys_max)
+
+    def pack_next(self, now_ms: int, upto_offset: int) -> Steps[packer.Packed | None]:
+        """Compress one sealed segment below `upto_offset` (the high watermark), if the settings ask for that."""
+        return packer.pack_next(self, now_ms, upto_offset)
 
 
 def _expect_no_mistake(result: object) -> None:

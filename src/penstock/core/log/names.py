@@ -11,7 +11,7 @@ TIME_INDEX: Final = ".timeindex"
 TXN_INDEX: Final = ".txnindex"
 SNAPSHOT: Final = ".snapshot"
 
-# Stages: of compaction's output before it counts, of the moment it replaces what it came from, of what waits to go.
+# Stages: of a rewritten segment before it counts, of the moment it replaces what it came from, of what waits to go.
 CLEANED: Final = ".cleaned"
 SWAP: Final = ".swap"
 DELETED: Final = ".deleted"
@@ -21,6 +21,7 @@ SEGMENT_KINDS: Final = (LOG, INDEX, TIME_INDEX, TXN_INDEX)
 
 EPOCHS_FILE: Final = "leader-epoch-checkpoint"
 PARTITION_FILE: Final = "partition.metadata"
+PACKED_FILE: Final = "packed-offset-checkpoint"
 
 RECOVERY_POINTS_FILE: Final = "recovery-point-offset-checkpoint"
 LOG_STARTS_FILE: Final = "log-start-offset-checkpoint"

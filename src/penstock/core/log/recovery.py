@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from penstock.core.base.ports import Buffer, Pause, Steps, Truncate, Unlink
-from penstock.core.log import epochs, replay, snapshots
+from penstock.core.log import epochs, packer, replay, snapshots
 from penstock.core.log.durable import sync_file, sync_folder
 from penstock.core.log.epochs import LeaderEpochs
 from penstock.core.log.flushing import flush
 from penstock.core.log.leftovers import Listing, tidy
 from penstock.core.log.log import Log
-from penstock.core.log.names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX
+from penstock.core.log.names import INDEX, LOG, PACKED_FILE, SNAPSHOT, TIME_INDEX, TXN_INDEX
 from penstock.core.log.producers import Producers
 from penstock.core.log.reindex import IndexBuilder, reindex
 from penstock.core.log.retention import anchor
@@ -52,6 +52,8 @@ def open_log(
     listing = yield from tidy(folder)
     log.epochs = yield from epochs.read(folder)
     log.cleaned_offset = standing.cleaned_offset
+    if PACKED_FILE in listing.strangers:
+        log.packed_offset = yield from packer.read_mark(folder)
     log.snapshot_offsets = sorted(listing.of(SNAPSHOT))
     bases = sorted(listing.of(LOG))
     log.segments = [_segment(log, base, listing, now_ms) for base in bases]

@@ -6,10 +6,9 @@ from struct import Struct
 from struct import error as StructError
 from typing import Final
 
-from crc32c import crc32c
-
-from penstock.core.base.ports import Append, File, FileFailure, Read, Size, Steps, Unlink
-from penstock.core.log.durable import sync_file
+from penstock.core.base.crc32c import crc32c
+from penstock.core.base.ports import File, FileFailure, Read, Size, Steps, Unlink
+from penstock.core.log.durable import sync_file, write_anew
 from penstock.core.log.names import SNAPSHOT, path_of
 from penstock.core.log.producers import Mark, Producer, Producers
 
@@ -67,8 +66,7 @@ def decode(data: bytes) -> Producers:
 def write(folder: str, offset: int, data: bytes) -> Steps[None]:
     """Store a snapshot for good, but for its name. A torn one is found out by its checksum."""
     file = File(path_of(folder, offset, SNAPSHOT))
-    yield Unlink(file)
-    yield Append(file, data)
+    yield from write_anew(file, data)
     yield from sync_file(file)
 
 

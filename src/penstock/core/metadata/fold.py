@@ -14,6 +14,7 @@ from penstock.core.metadata.image import (
     PartitionImage,
     TopicImage,
     resource_key,
+    unified,
 )
 from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import (
@@ -46,6 +47,7 @@ class Fold:
         self._image = image
         self._topics: dict[str, TopicImage | None] = {}
         self._names: dict[bytes, str | None] = {}
+        self._unified_names: dict[str, str | None] = {}
         self._configs: dict[str, dict[str, str] | None] = {}
         self._brokers = dict(image.brokers)
         self._features = dict(image.features)
@@ -61,6 +63,7 @@ class Fold:
             offset,
             image.topics.edit(self._topics) if self._topics else image.topics,
             image.names.edit(self._names) if self._names else image.names,
+            image.unified_names.edit(self._unified_names) if self._unified_names else image.unified_names,
             image.configs.edit(self._configs) if self._configs else image.configs,
             self._brokers,
             self._features,
@@ -91,6 +94,7 @@ class Fold:
     def _create_topic(self, record: TopicRecord) -> None:
         self._topics[record.name] = TopicImage(record.name, record.topic_id)
         self._names[record.topic_id] = record.name
+        self._unified_names[unified(record.name)] = record.name
         self.delta.topics.add(record.name)
 
     def _put_partition(self, record: PartitionRecord) -> None:
@@ -103,6 +107,7 @@ class Fold:
         topic = self._topic(record.topic_id)
         self._topics[topic.name] = None
         self._names[topic.id] = None
+        self._unified_names[unified(topic.name)] = None
         self._configs[resource_key(TOPIC_RESOURCE, topic.name)] = None
         self.delta.topics.discard(topic.name)
         self.delta.removed[topic.name] = topic

@@ -75,18 +75,21 @@ class TopicImage:
 
     def put(self, index: int, partition: PartitionImage) -> None:
         """Set one partition; partitions arrive in order, so the next index appends. Only for unpublished copies."""
-        assert 0 <= index <= len(self), f"partition {index} of {self.name} arrived before {len(self)}"
-        if index == len(self):
-            self.leaders.append(0)
-            self.leader_epochs.append(0)
-            self.partition_epochs.append(0)
-            self.replicas.append(())
-            self.isrs.append(())
+        count = len(self.leaders)
+        assert 0 <= index <= count, f"partition {index} of {self.name} arrived before {count}"
+        replicas, isr = intern_replicas(partition.replicas), intern_replicas(partition.isr)
+        if index == count:
+            self.leaders.append(partition.leader)
+            self.leader_epochs.append(partition.leader_epoch)
+            self.partition_epochs.append(partition.partition_epoch)
+            self.replicas.append(replicas)
+            self.isrs.append(isr)
+            return
         self.leaders[index] = partition.leader
         self.leader_epochs[index] = partition.leader_epoch
         self.partition_epochs[index] = partition.partition_epoch
-        self.replicas[index] = intern_replicas(partition.replicas)
-        self.isrs[index] = intern_replicas(partition.isr)
+        self.replicas[index] = replicas
+        self.isrs[index] = isr
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,11 @@ class BrokerImage:
         return next((point for point in self.endpoints if point.listener == listener), None)
 
 
+def unified(name: str) -> str:
+    """A topic's name as metrics tell it, where '.' and '_' are the same."""
+    return name.replace(".", "_")
+
+
 def resource_key(resource_type: int, name: str) -> str:
     """Key of a configured resource in the image."""
     return f"{resource_type}/{name}"
@@ -125,6 +133,7 @@ class Image:
     offset: int = -1
     topics: ShardedMap[str, TopicImage] = field(default_factory=ShardedMap)
     names: ShardedMap[bytes, str] = field(default_factory=ShardedMap)
+    unified_names: ShardedMap[str, str] = field(default_factory=ShardedMap)
     configs: ShardedMap[str, dict[str, str]] = field(default_factory=ShardedMap)
     brokers: dict[int, BrokerImage] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.settings import BrokerSettings, SettingError, validate_topic_overrides
-from penstock.core.metadata.image import TOPIC_RESOURCE, Image, TopicImage
+from penstock.core.metadata.image import TOPIC_RESOURCE, Image, TopicImage, unified
 from penstock.core.metadata.placement import check_assignment, place
 from penstock.core.wire.api.create_partitions import CreatePartitionsTopic
 from penstock.core.wire.api.create_topics import CreatableTopic
@@ -48,14 +48,9 @@ def is_legal_name(name: str) -> bool:
 
 def check_collision(image: Image, name: str) -> None:
     """Refuse two names that differ only in '.' and '_': metrics could not tell them apart."""
-    if "." not in name and "_" not in name:
-        return
-    unified = name.replace(".", "_")
-    for other in image.topics:
-        if other != name and other.replace(".", "_") == unified:
-            raise ApiError(
-                ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic {name!r} collides with the existing topic {other!r}."
-            )
+    other = image.unified_names.get(unified(name))
+    if other is not None and other != name:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic {name!r} collides with the existing topic {other!r}.")
 
 
 @dataclass(slots=True)

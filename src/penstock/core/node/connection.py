@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from penstock.core.node.slots import Part, Slot
@@ -22,6 +21,7 @@ class Connection:
         "_node",
         "_out_bytes",
         "_reader",
+        "_served",
         "_unsent",
         "abandoned",
         "closing",
@@ -39,7 +39,7 @@ class Connection:
     def __init__(self, node: Node, host: str, port: int, listener: str) -> None:
         self._node = node
         self._reader = FrameReader(node.limits.frame_bytes_max)
-        self._frames: Iterator[memoryview] | None = None
+        self._take([])
         self._out_bytes = 0
         self._unsent = 0
         self.host = host
@@ -61,7 +61,7 @@ class Connection:
         """`count` bytes were put into the buffer given last."""
         self.last_active_ms = self._node.now_ms
         try:
-            self._frames = iter(self._reader.received(count))
+            self._take(self._reader.received(count))
         except DecodeError as error:
             self._malformed(error)
         else:
@@ -74,7 +74,7 @@ class Connection:
         if self.closing or not data:
             return
         try:
-            self._frames = iter(self._reader.feed(data))
+            self._take(self._reader.feed(data))
         except DecodeError as error:
             self._malformed(error)
         else:
@@ -82,7 +82,7 @@ class Connection:
 
     def rest(self) -> None:
         """Nothing has come for a while: give the buffer back."""
-        if self._frames is None:
+        if not self._frames:
             self._reader.rest()
 
     def closed(self) -> None:
@@ -93,7 +93,7 @@ class Connection:
             self._node.cancelled(slot)
         self.slots.clear()
         self.out.clear()
-        self._frames = None
+        self._take([])
         self._node.disconnected(self)
 
     def close(self) -> None:
@@ -149,24 +149,26 @@ class Connection:
         if not self.reading and not self.closing:
             self._serve()
 
+    def _take(self, frames: list[memoryview]) -> None:
+        """These frames have arrived, and none of them has been served."""
+        self._frames = frames
+        self._served = 0
+
     def _serve(self) -> None:
         """Run the frames that have arrived, as long as slots and output have room."""
         frames, node, limits = self._frames, self._node, self._node.limits
         self.reading = True
-        if frames is None:
-            return
+        at = self._served
         try:
-            while not self.closing:
+            while at < len(frames) and not self.closing:
                 if len(self.slots) >= limits.slots_max or self._out_bytes + self._unsent >= limits.output_bytes_max:
                     self.reading = False
+                    self._served = at
                     return
-                frame = next(frames, None)
-                if frame is None:
-                    break
-                node.dispatch(self, frame)
+                at += node.dispatch(self, frames, at)
         except DecodeError as error:
             self._malformed(error)
-        self._frames = None
+        self._take([])
 
     def _malformed(self, error: DecodeError) -> None:
         node = self._node

@@ -24,11 +24,15 @@ from penstock.core.records.record import iterate
 from penstock.core.rsm.driver import Driver
 from penstock.core.rsm.result import KeyValue, Reply, Result
 from penstock.core.wire import Message
+from penstock.core.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
 
 if TYPE_CHECKING:
     from penstock.core.node.node import Node
 
 OFFSETS_TOPIC = "__consumer_offsets"
+LOADING_RETRY_MS = 1_000
+GROUPS_PER_TURN_MAX = 500
+"""Groups that are looked at before others get their turn: some milliseconds of work."""
 
 
 def group_settings(settings: BrokerSettings) -> GroupSettings:
@@ -96,7 +100,12 @@ class Coordinator:
                     if record.key is not None:
                         shard.replay(record.key, record.value, record.timestamp)
 
-        return fold_log(self._partition.log, take)
+        end_offset = yield from fold_log(self._partition.log, take)
+        shard.loaded(self._node.now_ms, ())
+        for group_ids in _slices(shard):
+            shard.loaded(self._node.now_ms, group_ids)
+            yield Pause()
+        return end_offset
 
     def _loaded(self, outcome: object) -> None:
         if self.closed:
@@ -105,7 +114,6 @@ class Coordinator:
             self._node.log("error", f"loading {OFFSETS_TOPIC}-{self._partition.index} failed: {outcome}")
             return
         self.driver = Driver(self.shard, self._journal, outcome, self._release, self._refuse)
-        self.shard.loaded(self._node.now_ms)
 
     def run(self, decide: Callable[[GroupShard], Result]) -> None:
         """Let the shard decide and carry it out."""
@@ -114,24 +122,40 @@ class Coordinator:
         self.driver.run(decide(self.shard), self._node.now_ms)
 
     def forget_topic(self, name: str, topic_id: bytes) -> Steps[None]:
-        return self._sweep(lambda shard: shard.topic_deleted(self._node.now_ms, name, topic_id))
+        return self._sweep(lambda shard, ids: shard.topic_deleted(self._node.now_ms, name, topic_id, ids))
 
     def expire_offsets(self) -> Steps[None]:
         """Let offsets that nobody has used for long enough go."""
-        return self._sweep(lambda shard: shard.expire_offsets(self._node.now_ms))
+        return self._sweep(lambda shard, ids: shard.expire_offsets(self._node.now_ms, ids))
 
-    def _sweep(self, decide: Callable[[GroupShard], Result]) -> Steps[None]:
-        """A sweep removes a bounded number at a time: repeat it until it finds nothing more."""
-        while self.driver is not None:
-            result = decide(self.shard)
-            self.driver.run(result, self._node.now_ms)
-            if not result.records:
-                return
+    def list_groups(self, request: ListGroupsRequest, reply: Answerable) -> Steps[None]:
+        """Gather the groups that are asked for, and answer once all that was seen is committed."""
+        shard = self.shard
+        found = ListGroupsResponse()
+        for group_ids in _slices(shard):
+            found.groups += shard.list_groups(request, group_ids)
             yield Pause()
+        if self.driver is None or self.shard is not shard:
+            self._release(reply, ListGroupsResponse(error_code=ErrorCode.NOT_COORDINATOR))
+        else:
+            self.run(lambda _: Result(replies=[(reply, found)]))
+
+    def _sweep(self, decide: Callable[[GroupShard, list[str]], Result]) -> Steps[None]:
+        """Some groups at a time, of which a sweep removes a bounded number: repeat it until it finds nothing more."""
+        for group_ids in _slices(self.shard):
+            while self.driver is not None:
+                result = decide(self.shard, group_ids)
+                self.driver.run(result, self._node.now_ms)
+                yield Pause()
+                if not result.records:
+                    break
 
     def _timer(self, key: Hashable) -> None:
         if self.driver is not None:
             self.run(lambda shard: shard.on_timer(self._node.now_ms, key))
+        else:
+            # Some members' time began while others were still being counted; none is late before we can hear it.
+            self._timers.set(key, self._node.now_ms + LOADING_RETRY_MS)
 
     def _release(self, reply: Reply, message: Message) -> None:
         assert isinstance(reply, Answerable)
@@ -157,6 +181,13 @@ class Coordinator:
         self._drop()
 
 
+def _slices(shard: GroupShard) -> Iterator[list[str]]:
+    """The ids of the groups that are there now, so many at a time; some may be gone when their turn comes."""
+    group_ids = list(shard.groups)
+    for at in range(0, len(group_ids), GROUPS_PER_TURN_MAX):
+        yield group_ids[at : at + GROUPS_PER_TURN_MAX]
+
+
 class Coordinators:
     """All shards of this node."""
 
@@ -179,9 +210,13 @@ class Coordinators:
 
     def apply(self, delta: Delta) -> None:
         """Offsets of deleted topics go with them."""
+        if delta.removed:
+            self._node.tasks.run(self._forget(delta))
+
+    def _forget(self, delta: Delta) -> Steps[None]:
         for name, topic in sorted(delta.removed.items()):
             for coordinator in self:
-                self._node.tasks.run(coordinator.forget_topic(name, topic.id))
+                yield from coordinator.forget_topic(name, topic.id)
 
     @property
     def count(self) -> int:

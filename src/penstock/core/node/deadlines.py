@@ -42,6 +42,11 @@ class Deadlines:
             heappop(heap)
         return heap[0].at_ms if heap else None
 
+    def shift(self, step_ms: int) -> None:
+        """The clock was set by this much: everything is due as far from now as it was."""
+        for deadline in self._heap:
+            deadline.at_ms += step_ms
+
     def run_due(self, now_ms: int) -> None:
         """Run what is due; what these calls add for the same time waits for the next turn."""
         heap, due = self._heap, []

@@ -1,4 +1,4 @@
-"""What a node does by the clock: retention, compaction, flushes, checkpoints, expiry, idle connections."""
+"""What a node does by the clock: retention, compaction, packing, flushes, checkpoints, expiry, idle connections."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from penstock.core.base.ports import FileFailure, FreeSpace, Pause, Steps
+from penstock.core.log import packer
 from penstock.core.partition.partition import Partition
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ is read as a whole whenever the node starts."""
 SWEEP_SLICE = 1_000
 """Connections looked at before others get their turn: less than a millisecond of work."""
 FLUSH_CHECK_INTERVAL_MS = 100
+OWNER_CHECK_INTERVAL_MS = 5_000
 OFFSET_MAP_ENTRY_BYTES = 128
 """What one key costs in compaction's map, as far as `log.cleaner.dedupe.buffer.size` is concerned."""
 
@@ -33,9 +35,11 @@ class Housekeeping:
     def begin(self) -> None:
         self._every(self._setting("log.retention.check.interval.ms"), self._retain)
         self._every(self._setting("log.cleaner.backoff.ms"), self._clean)
+        self._every(self._setting("log.cleaner.backoff.ms"), self._pack)
         self._every(self._setting("log.flush.offset.checkpoint.interval.ms"), self._checkpoint_ends)
         self._every(self._setting("log.flush.start.offset.checkpoint.interval.ms"), self._checkpoint_starts)
         self._every(lambda: FLUSH_CHECK_INTERVAL_MS, self._flush)
+        self._every(lambda: OWNER_CHECK_INTERVAL_MS, self._settle_owners)
         self._every(lambda: PURGE_INTERVAL_MS, self._purge)
         self._every(self._setting("producer.id.expiration.check.interval.ms"), self._expire_producers)
         self._every(self._setting("offsets.retention.check.interval.ms"), self._expire_offsets)
@@ -93,11 +97,36 @@ class Housekeeping:
             if not partition.removed:
                 yield from partition.log.clean(self._node.now_ms, partition.last_stable_offset, keys_max)
 
+    def _pack(self) -> Steps[None]:
+        """Compress sealed segments, one of each log in turn: no log waits for all of another's segments, and
+        compaction, which shares the worker, for no more than one."""
+        left = [partition for partition in self._partitions() if packer.is_wanted(partition.log)]
+        while left:
+            more = []
+            for partition in left:
+                if (yield from self._pack_one(partition)):
+                    more.append(partition)
+            left = more
+
+    def _pack_one(self, partition: Partition) -> Steps[bool]:
+        """Whether the next segment was packed; one that the disk does not give is no reason to leave other logs."""
+        if partition.removed:
+            return False
+        try:
+            packed = yield from partition.log.pack_next(self._node.now_ms, partition.high_watermark)
+        except FileFailure as failure:
+            self._node.log("warning", f"a segment of {partition.log!r} was not compressed: {failure.message}")
+            return False
+        return packed is not None
+
     def _flush(self) -> Steps[None]:
         for partition in list(self._node.replicas.flushed):
             if partition.log.needs_flush(self._node.now_ms):
                 partition.log.request_flush()
                 yield Pause()
+
+    def _settle_owners(self) -> Steps[None]:
+        yield from self._node.replicas.settle_owners()
 
     def _checkpoint_ends(self) -> Steps[None]:
         yield from self._node.replicas.checkpoint_ends()

@@ -1,16 +1,18 @@
 """The metadata log with a quorum of one: append, sync, fold, publish.
 
-Two images exist: `latest` has every record that was appended, so that decisions see each other at once; the published
+Two images exist: `latest` has every record that was submitted, so that decisions see each other at once; the published
 one has what is committed, which for metadata means Synced. Whoever asked is answered after the node has acted on it.
+What is submitted is appended in that order, large submissions after some turns, because their encoding takes that long.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.base.ports import Steps
+from penstock.core.base.ports import Pause, Steps
 from penstock.core.base.steps import Tasks
 from penstock.core.log.log import Log
 from penstock.core.metadata.fold import Delta, fold
@@ -24,9 +26,20 @@ from penstock.core.wire.schema import StoredRecord
 
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_EPOCH = 1
+ENCODED_PER_TURN_MAX = 1_000
+"""Records that are encoded before others get their turn: some milliseconds of work."""
 
 Committed = Callable[[ErrorCode], None]
 Publish = Callable[[Image, Delta, Committed], None]
+
+
+class _Submission(NamedTuple):
+    """Records on their way, the image that has them, and who waits for that."""
+
+    image: Image
+    delta: Delta
+    done: Committed
+    records: Sequence[StoredRecord] = ()
 
 
 class Quorum:
@@ -36,7 +49,9 @@ class Quorum:
         self._log = log
         self._tasks = tasks
         self._publish = publish
-        self._uncommitted: deque[tuple[Image, Delta, Committed]] = deque()
+        self._unwritten: deque[_Submission] = deque()
+        self._uncommitted: deque[_Submission] = deque()
+        self._writing = False
         self._syncing = False
         self._committed = Image()
         self.latest = Image()
@@ -66,30 +81,56 @@ class Quorum:
         if self._log.failure is not None:
             done(ErrorCode.KAFKA_STORAGE_ERROR)
             return
-        batch = build_batch([(None, encode_record(record), (), now_ms) for record in records])
-        try:
-            self._log.append(batch, read_header(batch), METADATA_EPOCH, now_ms)
-        except ApiError as error:
-            done(error.code)
-            return
-        self.latest, delta = fold(self.latest, records, self._log.end_offset - 1)
-        self._uncommitted.append((self.latest, delta, done))
-        self._sync_written()
+        self.latest, delta = fold(self.latest, records, self._next_offset + len(records) - 1)
+        self._unwritten.append(_Submission(self.latest, delta, done, records))
+        if not self._writing:
+            self._writing = True
+            self._tasks.run(self._write(now_ms))
+
+    @property
+    def _next_offset(self) -> int:
+        waiting = self._unwritten
+        return waiting[-1].image.offset + 1 if waiting else self._log.end_offset
+
+    def _write(self, now_ms: int) -> Steps[None]:
+        """Append what was submitted, one submission after the other."""
+        while self._unwritten:
+            submission = self._unwritten[0]
+            values = yield from _encode(submission.records)
+            if not self._unwritten or self._unwritten[0] is not submission:
+                continue  # One before it was lost meanwhile, and this one with it.
+            batch = build_batch([(None, value, (), now_ms) for value in values])
+            try:
+                self._log.append(batch, read_header(batch), METADATA_EPOCH, now_ms)
+            except ApiError as error:
+                self._lose([], error.code)
+                continue
+            self._unwritten.popleft()
+            self._uncommitted.append(submission._replace(records=()))
+            self._sync_written()
+        self._writing = False
 
     def _progressed(self) -> None:
         """The log tells that appends were written, or that some were lost: those never happened."""
         queue, lost = self._uncommitted, []
-        while queue and queue[-1][0].offset >= self._log.end_offset:
-            lost.append(queue.pop()[2])
+        while queue and queue[-1].image.offset >= self._log.end_offset:
+            lost.append(queue.pop())
         if lost:
-            self.latest = queue[-1][0] if queue else self._committed
-        for done in reversed(lost):
-            done(ErrorCode.KAFKA_STORAGE_ERROR)
+            self._lose(lost[::-1], ErrorCode.KAFKA_STORAGE_ERROR)
         self._sync_written()
+
+    def _lose(self, lost: list[_Submission], code: ErrorCode) -> None:
+        """What is not in the log never happened, nor did anything that was decided on top of it."""
+        queue = self._uncommitted
+        lost += self._unwritten
+        self._unwritten.clear()
+        self.latest = queue[-1].image if queue else self._committed
+        for submission in lost:
+            submission.done(code)
 
     def _sync_written(self) -> None:
         queue, log = self._uncommitted, self._log
-        if queue and not self._syncing and log.failure is None and queue[0][0].offset < log.written_offset:
+        if queue and not self._syncing and log.failure is None and queue[0].image.offset < log.written_offset:
             self._syncing = True
             self._tasks.run(log.flush(), self._synced)
 
@@ -100,19 +141,28 @@ class Quorum:
         if isinstance(outcome, Exception):
             self._refuse_waiting()
             return
-        while queue and queue[0][0].offset < self._log.synced_offset:
-            image, delta, done = queue.popleft()
-            self._committed = image
-            self._publish(image, delta, done)
+        while queue and queue[0].image.offset < self._log.synced_offset:
+            submission = queue.popleft()
+            self._committed = submission.image
+            self._publish(submission.image, submission.delta, submission.done)
         self._sync_written()
 
     def _refuse_waiting(self) -> None:
         """Nobody is kept waiting for a disk that fails. But the records are in the log, and come true with the next
         sync that succeeds."""
         waiting = list(self._uncommitted)
-        self._uncommitted = deque((image, delta, _told_already) for image, delta, _ in waiting)
-        for _, _, done in waiting:
-            done(ErrorCode.KAFKA_STORAGE_ERROR)
+        self._uncommitted = deque(submission._replace(done=_told_already) for submission in waiting)
+        for submission in waiting:
+            submission.done(ErrorCode.KAFKA_STORAGE_ERROR)
+
+
+def _encode(records: Sequence[StoredRecord]) -> Steps[list[bytes]]:
+    values: list[bytes] = []
+    for number, record in enumerate(records):
+        if number and number % ENCODED_PER_TURN_MAX == 0:
+            yield Pause()
+        values.append(encode_record(record))
+    return values
 
 
 def _told_already(code: ErrorCode) -> None:

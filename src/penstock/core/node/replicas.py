@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from penstock.core.base.ports import FileFailure, Steps
 from penstock.core.base.settings import BrokerSettings, TopicSettings
 from penstock.core.log.directory import LogDirectory
-from penstock.core.log.log import Log
 from penstock.core.metadata.fold import Delta
 from penstock.core.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE, Image, TopicImage
 from penstock.core.partition.partition import Partition
+
+CREATED_PER_TURN_MAX = 128
+"""Partitions that come into being before others get their turn: some milliseconds of work."""
 
 
 class Replicas:
@@ -55,8 +57,7 @@ class Replicas:
         for log in list(self._directory.logs.values()):
             topic = image.topic(log.topic)
             if topic is not None and log.topic_id is None:
-                # A power loss took the file that says whose log this is, and maybe nothing else.
-                log.topic_id = topic.id
+                yield from self._directory.adopt(log, topic.id)
             if topic is None or log.partition >= len(topic) or log.topic_id != topic.id:
                 yield from self._directory.remove(log)
         for name in sorted(image.topics):
@@ -66,22 +67,32 @@ class Replicas:
 
     def _add_missing(self, image: Image, topic: TopicImage, now_ms: int) -> Steps[None]:
         settings = self.topic_settings(image, topic.name)
-        for index in range(len(topic)):
-            if self._node_id in topic.replicas[index] and self.get(topic.name, index) is None:
+        missing = [
+            index
+            for index in range(len(topic))
+            if self._node_id in topic.replicas[index] and self.get(topic.name, index) is None
+        ]
+        for at in range(0, len(missing), CREATED_PER_TURN_MAX):
+            some = missing[at : at + CREATED_PER_TURN_MAX]
+            failure = yield from self._create(topic, some, settings, now_ms)
+            for index in some:
                 log = self._directory.logs.get((topic.name, index))
-                if log is None:
-                    log = yield from self._create(topic, index, settings, now_ms)
                 # Another image may have come while the disk worked: the newer one decides.
-                if self.get(topic.name, index) is None:
+                if log is not None and self.get(topic.name, index) is None:
                     self._add(Partition(topic.name, index, topic.id, log, topic.leader_epochs[index], settings))
+            if failure is not None:
+                raise failure
 
-    def _create(self, topic: TopicImage, index: int, settings: TopicSettings, now_ms: int) -> Steps[Log]:
-        try:
-            return (yield from self._directory.create(topic.name, topic.id, index, settings, now_ms))
-        except FileFailure:
-            # Half a log is none: the next attempt begins anew.
-            del self._directory.logs[topic.name, index]
-            raise
+    def _create(
+        self, topic: TopicImage, indexes: list[int], settings: TopicSettings, now_ms: int
+    ) -> Steps[FileFailure | None]:
+        """Create the logs that are not there; gives the first failure."""
+        absent = [index for index in indexes if (topic.name, index) not in self._directory.logs]
+        outcomes = yield from self._directory.create_all(topic.name, topic.id, absent, settings, now_ms)
+        return next((outcome for outcome in outcomes if isinstance(outcome, FileFailure)), None)
+
+    def settle_owners(self) -> Steps[None]:
+        yield from self._directory.settle_owners()
 
     def checkpoint_ends(self) -> Steps[None]:
         yield from self._directory.checkpoint_ends(self._high_watermarks())

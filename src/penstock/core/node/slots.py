@@ -31,8 +31,9 @@ NO_REPLY: Final = NoReply()
 
 Answer = Message | Pending | NoReply | Generator[Any, Any, Message]
 Handler = Callable[["Node", Any, "Slot"], Answer]
-Straight = Callable[["Node", "Connection", "Api", memoryview, RequestHeader], bool]
-"""A short way for an API's usual request: True when it has served it, False when it has touched nothing."""
+Straight = Callable[["Node", "Connection", "Api", list[memoryview], int, RequestHeader], int]
+"""A short way for an API's usual request, and for those like it right behind: gives how many it has served, 0 when it
+has touched nothing."""
 
 
 class Api:

@@ -83,6 +83,15 @@ class BatchBuilder:
         self._max_timestamp = NO_TIMESTAMP
         self._base_timestamp = delete_horizon
 
+    @classmethod
+    def of_body(cls, body: bytearray, count: int, *, base_timestamp: int, max_timestamp: int) -> BatchBuilder:
+        """One that holds records which were encoded elsewhere, from offset delta 0 on."""
+        builder = cls(base_timestamp)
+        builder._body = body
+        builder._count = count
+        builder._max_timestamp = max_timestamp
+        return builder
+
     def __len__(self) -> int:
         return self._count
 

@@ -5,8 +5,7 @@ The wheel computes it with the processor's instruction: 0.1 us for 100 bytes, 36
 
 from __future__ import annotations
 
-from crc32c import crc32c
-
+from penstock.core.base.crc32c import crc32c
 from penstock.core.base.ports import Buffer
 from penstock.core.records.batch import ATTRIBUTES_AT, BatchHeader
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from struct import error as StructError
 from typing import Final
 
-from crc32c import crc32c
-
+from penstock.core.base.crc32c import crc32c
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import Buffer
 from penstock.core.records.batch import (

@@ -12,7 +12,7 @@ from penstock.core.wire.api.create_topics import (
     CreateTopicsResponse,
 )
 from penstock.core.wire.api.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
-from penstock.core.wire.api.metadata import MetadataRequest, MetadataResponse
+from penstock.core.wire.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from penstock.sim.clients.client import Client
 from penstock.sim.events import TopicDecided, TopicsRead, TopicWanted
 from penstock.sim.scheduler import SECOND
@@ -70,6 +70,15 @@ class Admin:
         found = {topic.name or "": topic.topic_id for topic in reply.topics}
         self._client.world.witness.see(TopicsRead(tuple(sorted(found))))
         return found
+
+    def topic_id(self, name: str) -> Script[bytes]:
+        """Give the id of a topic that exists."""
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+        while True:
+            reply = yield from self._client.insist(request, MetadataResponse)
+            if reply.topics[0].error_code == ErrorCode.NONE:
+                return reply.topics[0].topic_id
+            yield from self._client.back_off()
 
     def come_and_go(self, name: str, rounds: int) -> Script[None]:
         """Create and delete a topic a few times; it exists in the end."""

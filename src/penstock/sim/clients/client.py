@@ -83,6 +83,11 @@ class Connection:
             self._peer.tell(request, newest_version=newest_version)
             self._flush()
 
+    @property
+    def faulted(self) -> bool:
+        """Whether the world has broken this connection."""
+        return self._link.faulted
+
     def stop_reading(self) -> None:
         """Become the client that never reads, and can therefore not complain that it gets no answers."""
         self._link.client_reads = False

@@ -1,7 +1,8 @@
 """A consumer: reads partitions through a fetch session, as Kafka's clients do, until it has seen everything.
 
 A session is begun with all partitions and goes on with only those whose position changed; now and then one is
-dropped from it and taken up again. Any error of the session, and any lost connection, begins a new one.
+dropped from it and taken up again. Any error of the session, and any lost connection, begins a new one. A position
+that is gone is left for the nearest that is there.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from penstock.core.wire.api.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from penstock.sim.clients.client import Client, Disconnected
+from penstock.sim.clients.client import Client, Connection, Disconnected
 from penstock.sim.clients.records import decode_values
-from penstock.sim.events import FetchAnswered, FetchAsked, FetchPart, Partition
+from penstock.sim.events import FetchAnswered, FetchAsked, FetchPart, Partition, Waited
+from penstock.sim.scheduler import MS
 from penstock.sim.script import Script
 
 BY_NAME_VERSION = 12
@@ -40,6 +42,8 @@ LARGE_BYTES = 1 << 24
 FORGETS = 0.05
 NO_SESSION = 0
 FINAL_EPOCH = -1
+LONG_WAIT_MS = 2_000
+"""Waits from here on are told of; a fetch asks for half a second."""
 
 RETRIABLE = frozenset(
     {
@@ -80,9 +84,10 @@ class Session:
 class Fetcher:
     """Asks for records and tells what came; whoever uses it decides where to go on."""
 
-    def __init__(self, client: Client, topic_ids: Mapping[str, bytes], uses_session: bool) -> None:
+    def __init__(self, client: Client, topic_ids: Mapping[str, bytes], uses_session: bool, life: str = "") -> None:
         self._client = client
         self._topic_ids = topic_ids
+        self._life = life
         self._names = {topic_id: name for name, topic_id in topic_ids.items()}
         self._uses_session = uses_session
         self._asked = 0
@@ -100,10 +105,12 @@ class Fetcher:
         try:
             connection = yield from self._client.connect()
             witness.see(FetchAsked(self._client.name, number, dict(positions), limited=small))
+            asked_us = self._client.world.scheduler.now_us
             reply: FetchResponse = yield connection.ask(request, FetchResponse, self._session.version)
         except Disconnected:
             self._restart()
             raise
+        self._tell_wait(connection, (self._client.world.scheduler.now_us - asked_us) // MS)
         if reply.error_code != ErrorCode.NONE:
             assert reply.error_code in SESSION_ERRORS, f"{self._client.name} got {ErrorCode(reply.error_code)!r}"
             self._restart()
@@ -123,10 +130,21 @@ class Fetcher:
         found = reply.topics[0].partitions[0]
         return found.offset if found.error_code == ErrorCode.NONE else None
 
+    def find_nearest(self, partition: Partition, position: int) -> Script[int | None]:
+        """Where to go on when a position is gone: at the start if that has passed it, else at the end."""
+        start = yield from self.find_offset(partition, EARLIEST)
+        if start is None or position < start:
+            return start
+        return (yield from self.find_offset(partition, LATEST))
+
+    def _tell_wait(self, connection: Connection, waited_ms: int) -> None:
+        if waited_ms >= LONG_WAIT_MS:
+            self._client.world.witness.see(Waited(self._client.name, waited_ms, excused=connection.faulted))
+
     # ---- the session
 
     def _new_session(self, old_id: int = NO_SESSION) -> Session:
-        version = self._client.chance.pick((BY_NAME_VERSION, ANY_VERSION))
+        version = ANY_VERSION if self._life else self._client.chance.pick((BY_NAME_VERSION, ANY_VERSION))
         return Session(version, id=old_id, epoch=0 if self._uses_session else FINAL_EPOCH)
 
     def _restart(self) -> None:
@@ -176,8 +194,17 @@ class Fetcher:
                 code = ErrorCode(data.error_code)
                 assert code in RETRIABLE, f"{self._client.name} got {code!r} from {name}-{data.partition_index}"
                 records: Buffer = bytes(data.records) if data.records is not None else b""  # type: ignore[call-overload]  # Records is a buffer when decoded.
-                values, damaged = decode_values(records)
-                yield FetchPart(Partition(name, data.partition_index), code, data.high_watermark, values, damaged)
+                decoded = decode_values(records)
+                yield FetchPart(
+                    Partition(name, data.partition_index, self._life),
+                    code,
+                    data.high_watermark,
+                    decoded.values,
+                    decoded.damaged,
+                    data.log_start_offset,
+                    decoded.next_offset,
+                    decoded.size_bytes,
+                )
 
 
 class Consumer:
@@ -215,13 +242,12 @@ class Consumer:
         return chosen or dict(self._positions)
 
     def _take(self, part: FetchPart) -> Script[None]:
-        if part.records:
-            self._positions[part.partition] = part.records[-1][0] + 1
+        if part.goes_on_at is not None:
+            self._positions[part.partition] = part.goes_on_at
         elif part.error == ErrorCode.OFFSET_OUT_OF_RANGE:
-            # The past was cut off behind us: go on at the new end.
-            end = yield from self._fetcher.find_offset(part.partition, LATEST)
-            if end is not None:
-                self._positions[part.partition] = end
+            nearest = yield from self._fetcher.find_nearest(part.partition, self._positions[part.partition])
+            if nearest is not None:
+                self._positions[part.partition] = nearest
         elif part.error != ErrorCode.NONE:
             yield from self._client.back_off()
 

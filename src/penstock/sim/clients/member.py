@@ -1,12 +1,14 @@
 """A group member: joins, syncs, reads what it was assigned, commits, and takes part in every rebalance.
 
-The leader assigns ranges. A member that is told to rejoin does; one that is no longer known begins anew; and some
-leave on their own in the middle, because that is when others must take over exactly where they stood.
+A member that is told to rejoin does; one that is no longer known begins anew; and some leave on their own in the
+middle, because that is when others must take over exactly where they stood. A static member does not leave: it is
+started again under the same instance id, and its old process is heard once more, which must be of no use to it. A
+cooperative one keeps what it has while the group rebalances, and gives up only what it is told to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.core.base.errors import ErrorCode
@@ -19,18 +21,28 @@ from penstock.core.wire.api.join_group import (
 )
 from penstock.core.wire.api.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from penstock.core.wire.api.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from penstock.sim.clients.assignors import Shares, assign_cooperatively, assign_ranges
 from penstock.sim.clients.client import Client, Disconnected
-from penstock.sim.clients.consumer import EARLIEST, LATEST, Fetcher
-from penstock.sim.clients.offsets import Offsets
-from penstock.sim.clients.protocol import decode_assignment, encode_assignment, encode_subscription
-from penstock.sim.events import Assigned, FetchPart, Partition
+from penstock.sim.clients.consumer import EARLIEST, Fetcher
+from penstock.sim.clients.offsets import Membership, Offsets
+from penstock.sim.clients.protocol import (
+    NO_CLAIM,
+    Claim,
+    decode_assignment,
+    decode_claim,
+    encode_assignment,
+    encode_subscription,
+)
+from penstock.sim.events import Assigned, FetchPart, GhostAnswered, Partition
 from penstock.sim.script import Script
 
 SESSION_TIMEOUT_MS = 6_000
 REBALANCE_TIMEOUT_MS = 10_000
 PROTOCOL_TYPE = "consumer"
-PROTOCOL = "range"
+RANGES = "range"
+COOPERATIVE = "cooperative-sticky"
 LEAVES = 0.01
+RESTARTS = 0.04
 
 RETRIABLE = frozenset(
     {
@@ -40,11 +52,15 @@ RETRIABLE = frozenset(
         ErrorCode.REBALANCE_IN_PROGRESS,
         ErrorCode.ILLEGAL_GENERATION,
         ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.FENCED_INSTANCE_ID,
         ErrorCode.MEMBER_ID_REQUIRED,
         ErrorCode.REQUEST_TIMED_OUT,
         ErrorCode.KAFKA_STORAGE_ERROR,
     }
 )
+
+EXPELLED = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.ILLEGAL_GENERATION})
+"""Whoever is told this has lost its partitions already; others may have them."""
 
 
 class Rejoin(Exception):
@@ -57,6 +73,8 @@ class GroupPlan:
 
     group: str
     partitions: tuple[Partition, ...]
+    static: bool = False
+    cooperative: bool = False
 
 
 class Member:
@@ -75,8 +93,12 @@ class Member:
         self._offsets = offsets
         self._plan = plan
         self._is_done = is_done
+        self._protocol = COOPERATIVE if plan.cooperative else RANGES
+        self._instance = client.name if plan.static else None
         self._member_id = ""
+        self._ghost_id = ""
         self._generation = -1
+        self._claim = NO_CLAIM
 
     def script(self) -> Script[None]:
         """Be a member until the group has read everything."""
@@ -85,6 +107,7 @@ class Member:
             try:
                 yield from self._find_coordinator()
                 partitions = yield from self._join()
+                yield from self._haunt()
                 done = yield from self._work(partitions)
             except (Rejoin, Disconnected):
                 yield from self._client.back_off()
@@ -106,15 +129,36 @@ class Member:
         self._member_id = joined.member_id or self._member_id
         self._check(joined.error_code)
         self._generation = joined.generation_id
-        members = [member.member_id for member in joined.members] if joined.leader == joined.member_id else []
-        assignments = _ranges(self._plan.partitions, members)
-        synced = yield from self._ask_to_sync(assignments)
+        leads = joined.leader == joined.member_id and not joined.skip_assignment
+        synced = yield from self._ask_to_sync(self._share_out(joined) if leads else {})
         self._check(synced.error_code)
         partitions = decode_assignment(synced.assignment)
         self._client.world.witness.see(
-            Assigned(self._plan.group, self._generation, self._member_id, partitions, is_leader=bool(members))
+            Assigned(
+                self._plan.group,
+                self._generation,
+                self._instance or self._member_id,
+                partitions,
+                is_leader=leads,
+                is_static=self._plan.static,
+                kept=self._claim.partitions,
+            )
         )
+        self._hand_over(partitions)
         return partitions
+
+    def _share_out(self, joined: JoinGroupResponse) -> Shares:
+        if self._plan.cooperative:
+            claims = {member.member_id: decode_claim(member.metadata) for member in joined.members}
+            return assign_cooperatively(self._plan.partitions, claims)
+        return assign_ranges(self._plan.partitions, [member.member_id for member in joined.members])
+
+    def _hand_over(self, partitions: tuple[Partition, ...]) -> None:
+        """A cooperative member that must give something up does so, and says so by joining again."""
+        if self._plan.cooperative:
+            before, self._claim = self._claim, Claim(self._generation, partitions)
+            if set(before.partitions) - set(partitions):
+                raise Rejoin
 
     def _ask_to_join(self) -> Script[JoinGroupResponse]:
         topics = sorted({partition.topic for partition in self._plan.partitions})
@@ -123,8 +167,11 @@ class Member:
             session_timeout_ms=SESSION_TIMEOUT_MS,
             rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
             member_id=self._member_id,
+            group_instance_id=self._instance,
             protocol_type=PROTOCOL_TYPE,
-            protocols=[JoinGroupRequestProtocol(name=PROTOCOL, metadata=encode_subscription(topics))],
+            protocols=[
+                JoinGroupRequestProtocol(name=self._protocol, metadata=encode_subscription(topics, self._claim))
+            ],
         )
         return (yield from self._client.call(request, JoinGroupResponse))
 
@@ -133,8 +180,9 @@ class Member:
             group_id=self._plan.group,
             generation_id=self._generation,
             member_id=self._member_id,
+            group_instance_id=self._instance,
             protocol_type=PROTOCOL_TYPE,
-            protocol_name=PROTOCOL,
+            protocol_name=self._protocol,
             assignments=[
                 SyncGroupRequestAssignment(member_id=member, assignment=encode_assignment(partitions))
                 for member, partitions in assignments.items()
@@ -143,12 +191,37 @@ class Member:
         return (yield from self._client.call(request, SyncGroupResponse))
 
     def _beat(self) -> Script[None]:
-        request = HeartbeatRequest(group_id=self._plan.group, generation_id=self._generation, member_id=self._member_id)
-        reply = yield from self._client.call(request, HeartbeatResponse)
+        reply = yield from self._ask_to_beat(self._member_id)
         self._check(reply.error_code)
 
+    def _ask_to_beat(self, member_id: str) -> Script[HeartbeatResponse]:
+        request = HeartbeatRequest(
+            group_id=self._plan.group,
+            generation_id=self._generation,
+            member_id=member_id,
+            group_instance_id=self._instance,
+        )
+        return (yield from self._client.call(request, HeartbeatResponse))
+
+    def _haunt(self) -> Script[None]:
+        """Where this process took the place of an old one, let the old one speak."""
+        ghost_id, self._ghost_id = self._ghost_id, ""
+        if ghost_id and self._instance is not None and ghost_id != self._member_id:
+            reply = yield from self._ask_to_beat(ghost_id)
+            code = ErrorCode(reply.error_code)
+            self._client.world.witness.see(GhostAnswered(self._plan.group, self._instance, code.name))
+
+    def _go_away(self) -> Script[None]:
+        """In the middle of the work: a static member is started again, any other one leaves."""
+        if self._plan.static:
+            self._ghost_id = self._member_id
+        else:
+            yield from self._leave()
+        self._member_id, self._claim = "", NO_CLAIM
+        raise Rejoin
+
     def _leave(self) -> Script[None]:
-        identity = MemberIdentity(member_id=self._member_id)
+        identity = MemberIdentity(member_id=self._member_id, group_instance_id=self._instance)
         request = LeaveGroupRequest(group_id=self._plan.group, members=[identity])
         try:
             yield from self._client.call(request, LeaveGroupResponse)
@@ -161,7 +234,9 @@ class Member:
         if code is ErrorCode.NONE:
             return
         assert code in RETRIABLE, f"{self._client.name} got {code!r}"
-        if code is ErrorCode.UNKNOWN_MEMBER_ID:
+        if code in EXPELLED:
+            self._claim = NO_CLAIM
+        if code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
             self._member_id = ""
         raise Rejoin
 
@@ -179,10 +254,8 @@ class Member:
                     yield from self._take(part, positions)
             else:
                 yield from self._client.back_off()
-            if self._client.chance.happens(LEAVES):
-                yield from self._leave()
-                self._member_id = ""
-                raise Rejoin
+            if self._client.chance.happens(RESTARTS if self._plan.static else LEAVES):
+                yield from self._go_away()
         return True
 
     def _find_start(self, partition: Partition) -> Script[int]:
@@ -197,25 +270,14 @@ class Member:
 
     def _take(self, part: FetchPart, positions: dict[Partition, int]) -> Script[None]:
         if part.error == ErrorCode.OFFSET_OUT_OF_RANGE:
-            end = yield from self._fetcher.find_offset(part.partition, LATEST)
-            if end is None:
+            nearest = yield from self._fetcher.find_nearest(part.partition, positions[part.partition])
+            if nearest is None:
                 raise Rejoin
-            positions[part.partition] = end
+            positions[part.partition] = nearest
         elif part.error != ErrorCode.NONE:
             raise Rejoin
-        elif part.records:
-            positions[part.partition] = part.records[-1][0] + 1
-            code = yield from self._offsets.commit(
-                self._plan.group, self._member_id, self._generation, part.partition, positions[part.partition]
-            )
+        elif part.goes_on_at is not None:
+            positions[part.partition] = part.goes_on_at
+            sender = Membership(self._plan.group, self._member_id, self._generation, self._instance)
+            code = yield from self._offsets.commit(sender, part.partition, positions[part.partition])
             self._check(code)
-
-
-def _ranges(partitions: Iterable[Partition], members: list[str]) -> dict[str, tuple[Partition, ...]]:
-    """Neighbouring partitions to each member, as evenly as possible."""
-    everything, found, at = list(partitions), {}, 0
-    for number, member in enumerate(members):
-        share = len(everything) // len(members) + (number < len(everything) % len(members))
-        found[member] = tuple(everything[at : at + share])
-        at += share
-    return found

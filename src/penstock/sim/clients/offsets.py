@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.wire.api.offset_commit import (
@@ -24,15 +25,31 @@ from penstock.sim.script import Script
 NO_OFFSET = -1
 
 
-class Offsets:
-    """One client's way to a group's offsets. `known` says what has been acknowledged so far."""
+class Archive(Protocol):
+    """What is known of commits from elsewhere: which one is due, and how far the log of a group's shard reaches."""
 
-    def __init__(self, client: Client, topic_ids: Mapping[str, bytes], known: Callable[[str, Partition], int]) -> None:
+    def due(self, group: str, partition: Partition) -> int: ...
+    def shard(self, group: str) -> tuple[Partition, int | None]: ...
+
+
+class Membership(NamedTuple):
+    """In whose name a commit is made."""
+
+    group: str
+    member: str
+    generation: int
+    instance: str | None = None
+
+
+class Offsets:
+    """One client's way to a group's offsets."""
+
+    def __init__(self, client: Client, topic_ids: Mapping[str, bytes], archive: Archive) -> None:
         self._client = client
         self._topic_ids = topic_ids
-        self._known = known
+        self._archive = archive
 
-    def commit(self, group: str, member: str, generation: int, partition: Partition, offset: int) -> Script[int]:
+    def commit(self, sender: Membership, partition: Partition, offset: int) -> Script[int]:
         """Commit; gives the error code."""
         committed = OffsetCommitRequestPartition(
             partition_index=partition.number, committed_offset=offset, committed_metadata=""
@@ -41,14 +58,18 @@ class Offsets:
             name=partition.topic, topic_id=self._topic_ids[partition.topic], partitions=[committed]
         )
         request = OffsetCommitRequest(
-            group_id=group, generation_id_or_member_epoch=generation, member_id=member, topics=[topic]
+            group_id=sender.group,
+            generation_id_or_member_epoch=sender.generation,
+            member_id=sender.member,
+            group_instance_id=sender.instance,
+            topics=[topic],
         )
         witness = self._client.world.witness
-        witness.see(CommitSent(group, partition, offset))
+        witness.see(CommitSent(sender.group, partition, offset))
         reply = yield from self._client.call(request, OffsetCommitResponse)
         code = reply.topics[0].partitions[0].error_code
         if code == ErrorCode.NONE:
-            witness.see(CommitAcknowledged(group, partition, offset))
+            witness.see(CommitAcknowledged(sender.group, partition, offset, *self._archive.shard(sender.group)))
         return code
 
     def read(self, group: str, partition: Partition) -> Script[tuple[int, int]]:
@@ -60,7 +81,7 @@ class Offsets:
         )
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=[topic])])
         yield from self._client.connect()
-        known = self._known(group, partition)
+        known = self._archive.due(group, partition)
         reply = yield from self._client.call(request, OffsetFetchResponse)
         answer = reply.groups[0]
         if answer.error_code != ErrorCode.NONE:

@@ -20,11 +20,11 @@ from penstock.core.wire.api.produce import (
     TopicProduceData,
 )
 from penstock.sim.clients.client import Client, Connection, Disconnected
-from penstock.sim.clients.records import CODECS, Sequences, encode_values, make_value
+from penstock.sim.clients.records import CODECS, Sequences, encode_values
 from penstock.sim.events import Acknowledged, Batch, OutOfSequence, Partition, Sent
-from penstock.sim.machine import EPOCH_MS
-from penstock.sim.scheduler import MS, SECOND
+from penstock.sim.scheduler import EPOCH_MS, MS, SECOND
 from penstock.sim.script import Future, Script, Sleep
+from penstock.sim.values import make_value
 
 RECORDS_MAX = 8
 LAST_WINDOWS = 3
@@ -53,6 +53,7 @@ class ProducerPlan:
     idempotent: bool = False
     window_max: int = 1
     think_us_max: int = 200 * MS
+    keys: int = 0
 
 
 class Producer:
@@ -118,7 +119,7 @@ class Producer:
         )
         request = ProduceRequest(acks=plan.acks, timeout_ms=PRODUCE_TIMEOUT_MS, topic_data=[data])
         version = chance.pick((BY_NAME_VERSION, ANY_VERSION))
-        self._client.world.witness.see(Sent(batch, self._identity))
+        self._client.world.witness.see(Sent(batch, self._identity, timestamp_ms))
         if plan.acks == 0:
             connection.tell(request, version)
             return Future()
@@ -155,5 +156,5 @@ class Producer:
     def _make_batch(self) -> Batch:
         first, chance, name = self._next_number, self._client.chance, self._client.name
         self._next_number += chance.between(1, RECORDS_MAX)
-        values = tuple(make_value(name, number, chance) for number in range(first, self._next_number))
+        values = tuple(make_value(name, number, chance, self._plan.keys) for number in range(first, self._next_number))
         return Batch(self._plan.partition, name, first, values, self._plan.idempotent)

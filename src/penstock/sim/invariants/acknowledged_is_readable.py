@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.base.errors import ErrorCode
-from penstock.sim.events import Acknowledged, Event, FetchAnswered, LogState, Partition, Read, Up
+from penstock.sim.events import Acknowledged, Event, FetchAnswered, FetchPart, LogState, Partition, Read, Up
 from penstock.sim.invariants.base import Invariant
 
 
@@ -35,12 +35,21 @@ class AcknowledgedIsReadable(Invariant):
             position = asked.fetch.positions[part.partition]
             refused = part.error == ErrorCode.OFFSET_OUT_OF_RANGE
             self.demand(
-                not refused or position > asked.known[part.partition].acknowledged_end,
+                not refused
+                or position > asked.known[part.partition].acknowledged_end
+                or self._may_be_gone(part, position),
                 f"{event.client} was refused offset {position} of {part.partition}, which it must be able to read",
             )
 
+    def _may_be_gone(self, part: FetchPart, position: int) -> bool:
+        """Whether the start may have passed a position; how far it may go is another invariant's affair."""
+        rules, model = self.model.rules(part.partition.topic), self.model.partitions[part.partition]
+        return rules.retention_ms >= 0 or rules.retention_bytes >= 0 or position < model.deletable_offset
+
     def _complete(self, read: Read) -> None:
         self._compare(read.partition, read.records)
+        if self.model.rules(read.partition.topic).compacted:
+            return
         offsets = {offset for offset, _ in read.records}
         for offset, value in self.model.partitions[read.partition].acknowledged.items():
             there = offset in offsets or offset < read.start_offset

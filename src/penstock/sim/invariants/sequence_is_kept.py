@@ -1,12 +1,15 @@
 """An idempotent producer that made no mistake is not refused, unless its past is gone.
 
-A power cut may take the records themselves. A restart takes the memory of all but a producer's last batch, since that
-is all that Kafka's snapshots keep: a producer that repeats an earlier one is refused, as it would be by Kafka.
+A power cut may take the records themselves. Otherwise a repeated batch among a producer's last five is recognised,
+over a restart too, with one exception: of what stands before the snapshot from which the log was opened, only a
+producer's last batch is remembered, since that is all that Kafka's snapshots keep. A clean stop leaves a snapshot at
+the very end; a crash leaves the one with which the last trusted segment began, so that all that was in flight since is
+known.
 """
 
 from __future__ import annotations
 
-from penstock.sim.events import Acknowledged, Batch, Down, Event, OutOfSequence, Partition, Sent
+from penstock.sim.events import Acknowledged, Batch, Down, Event, OutOfSequence, Partition, Sent, Up
 from penstock.sim.invariants.base import Invariant
 from penstock.sim.model import Model
 
@@ -19,16 +22,20 @@ class SequenceIsKept(Invariant):
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         self._restarts = 0
-        self._restarts_when_sent: dict[Source, dict[int, int]] = {}
+        self._snapshots: dict[Partition, int] = {}
+        self._first_sent: dict[Source, dict[int, tuple[int, int]]] = {}
         self._losses_when_acknowledged: dict[Source, dict[int, int]] = {}
 
     def see(self, event: Event) -> None:
         match event:
             case Down():
                 self._restarts += 1
+            case Up(logs):
+                self._snapshots = {partition: state.snapshot_offset for partition, state in logs.items()}
             case Sent(batch):
-                sent = self._restarts_when_sent.setdefault((batch.producer, batch.partition), {})
-                sent.setdefault(batch.first, self._restarts)
+                sent = self._first_sent.setdefault((batch.producer, batch.partition), {})
+                acknowledged_end = self.model.partitions[batch.partition].acknowledged_end
+                sent.setdefault(batch.first, (self._restarts, acknowledged_end))
             case Acknowledged(batch):
                 losses = self.model.partitions[batch.partition].losses
                 acknowledged = self._losses_when_acknowledged.setdefault((batch.producer, batch.partition), {})
@@ -44,6 +51,9 @@ class SequenceIsKept(Invariant):
         return self.model.partitions[batch.partition].losses > losses
 
     def _is_forgotten(self, batch: Batch) -> bool:
-        """Whether the node restarted since this batch was first sent, with later ones behind it."""
-        sent = self._restarts_when_sent[batch.producer, batch.partition]
-        return self._restarts > sent[batch.first] and max(sent) > batch.first
+        """Whether the node restarted since this batch was first sent, from a snapshot that may be of later, with later
+        batches behind it. The batch stands nowhere below what was acknowledged when it was sent."""
+        sent = self._first_sent[batch.producer, batch.partition]
+        restarts, earliest_offset = sent[batch.first]
+        restarted = self._restarts > restarts and self._snapshots.get(batch.partition, 0) > earliest_offset
+        return restarted and max(sent) > batch.first

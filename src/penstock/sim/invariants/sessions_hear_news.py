@@ -15,7 +15,7 @@ class SessionsHearNews(Invariant):
         asked = self.model.asked[event.client, event.number]
         if asked.fetch.limited or any(part.error for part in event.parts):
             return
-        told = {part.partition for part in event.parts if part.records}
+        told = {part.partition for part in event.parts if part.goes_on_at is not None}
         for partition, position in asked.fetch.positions.items():
             known = asked.known[partition]
             self.demand(

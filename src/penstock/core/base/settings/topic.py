@@ -37,6 +37,8 @@ class TopicSettings:
         "preallocate",
         "retention_bytes",
         "retention_ms",
+        "sealed_compression_level",
+        "sealed_compression_type",
         "segment_bytes",
         "segment_index_bytes",
         "segment_jitter_ms",
@@ -75,9 +77,10 @@ class TopicSettings:
         self.min_cleanable_dirty_ratio: float = values["min.cleanable.dirty.ratio"]
 
     def _set_records(self, values: Mapping[str, Any]) -> None:
-        codec: str = values["compression.type"]
-        self.compression_type = codec
-        self.compression_level: int | None = values[f"compression.{codec}.level"] if codec in _LEVELS else None
+        self.compression_type: str = values["compression.type"]
+        self.compression_level = _level(values, self.compression_type)
+        self.sealed_compression_type: str = values["penstock.sealed.compression.type"]
+        self.sealed_compression_level = _level(values, self.sealed_compression_type)
         self.max_message_bytes: int = values["max.message.bytes"]
         self.message_timestamp_type: str = values["message.timestamp.type"]
         self.message_timestamp_before_max_ms: int = values["message.timestamp.before.max.ms"]
@@ -91,6 +94,10 @@ class TopicSettings:
     def roll_ms(self) -> int:
         """The age at which a segment closes: a compacted one early enough for its records' longest wait."""
         return min(self.max_compaction_lag_ms, self.segment_ms) if self.is_compacted else self.segment_ms
+
+
+def _level(values: Mapping[str, Any], codec: str) -> int | None:
+    return values[f"compression.{codec}.level"] if codec in _LEVELS else None
 
 
 def resolve_topic(defaults: Mapping[str, Any], overrides: Mapping[str, str]) -> dict[str, Any]:

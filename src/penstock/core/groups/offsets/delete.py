@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from penstock.core.base.errors import ErrorCode
 from penstock.core.groups.kinds import Group
 from penstock.core.groups.offsets.records import offset_tombstone
@@ -30,10 +32,10 @@ def delete_all(turn: Turn, store: OffsetStore, group_id: str) -> None:
             turn.result.records.append(offset_tombstone(group_id, topic, partition))
 
 
-def delete_of_topic(turn: Turn, store: OffsetStore, topic: str, topic_id: bytes) -> None:
+def delete_of_topic(turn: Turn, store: OffsetStore, topic: str, topic_id: bytes, group_ids: Iterable[str]) -> None:
     """A topic is gone; commits for a later topic of the same name stay."""
-    for group_id, commits in store.of_topic(topic):
-        for partition, committed in commits.items():
+    for group_id in group_ids:
+        for partition, committed in store.of_group(group_id).get(topic, {}).items():
             if committed.topic_id in (NO_TOPIC_ID, topic_id):
                 turn.result.records.append(offset_tombstone(group_id, topic, partition))
         if turn.has_swept_enough():

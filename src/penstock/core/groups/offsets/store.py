@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 _NOTHING: Mapping[str, Mapping[int, CommittedOffset]] = {}
@@ -48,9 +48,3 @@ class OffsetStore:
 
     def of_group(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
         return self._by_group.get(group_id, _NOTHING)
-
-    def of_topic(self, topic: str) -> Iterator[tuple[str, Mapping[int, CommittedOffset]]]:
-        """(group id, commits by partition) of each group that has any in the topic."""
-        for group_id, by_topic in self._by_group.items():
-            if topic in by_topic:
-                yield group_id, by_topic[topic]

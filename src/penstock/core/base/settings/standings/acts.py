@@ -86,6 +86,7 @@ BROKER: Final = (
         penstock.metrics.host
         penstock.metrics.port
         penstock.disk.full.ratio
+        penstock.sealed.compression.type
         """,
     ),
 )
@@ -111,6 +112,7 @@ TOPIC: Final = (
         message.timestamp.type
         min.cleanable.dirty.ratio
         min.compaction.lag.ms
+        penstock.sealed.compression.type
         retention.bytes
         retention.ms
         segment.bytes

@@ -3,18 +3,20 @@
 TABLE = """
 penstock.host | string | null | non-empty | medium
     The machine this node runs on, so that copies are spread over machines; without it, the host name.
-penstock.open.files.max | int | 2048 | >= 16 | medium
-    How many files may be open at one time; a partition's files are opened when they are needed.
+penstock.open.files.max | int | 16384 | >= 16 | medium
+    How many files may be open at one time, at most half of what the process may open; they are opened when needed.
 penstock.connection.slots.max | int | 100 | >= 1 | medium
     How many requests of one connection may be unanswered before reading from it stops.
 penstock.connection.bytes.max | long | 4194304 | >= 65536 | medium
     How many bytes of answers may wait on one connection before reading from it stops.
 penstock.response.bytes.max | long | 268435456 | >= 1048576 | medium
-    How many bytes of answers may be held in memory for all connections together.
+    How many bytes of answers may be held in memory for all connections together; what `sendfile` sends is not held.
 penstock.metrics.host | string | 127.0.0.1 | non-empty | low
     The address on which metrics and health are served over HTTP.
 penstock.metrics.port | int | -1 | -1 .. 65535 | low
     The port for metrics and health: -1 serves none, 0 takes any free one.
 penstock.disk.full.ratio | double | 0.9 | 0 .. 1 | medium
     How full the disk may get before writes are refused while reads and deletions go on.
+penstock.sealed.compression.type | string | none | one of: none gzip snappy lz4 zstd | medium cluster-wide
+    The codec into which sealed segments are compressed where producers did not, at its `compression.*.level`.
 """

@@ -53,6 +53,8 @@ compression.lz4.level | int | 9 | 1 .. 17 | medium
     The level at which lz4 is used, if the broker compresses.
 compression.zstd.level | int | 3 | -131072 .. 22 | medium
     The level at which zstd is used, if the broker compresses.
+penstock.sealed.compression.type | string | none | one of: none gzip snappy lz4 zstd | medium
+    The codec into which sealed segments are compressed where producers did not, at its `compression.*.level`.
 message.timestamp.type | string | CreateTime | one of: CreateTime LogAppendTime | medium
     Whether a record keeps its producer's time or gets the time of its append.
 message.timestamp.before.max.ms | long | 9223372036854775807 | >= 0 | medium

@@ -1,0 +1,1 @@
+"""The retry and dead letter policy, without anything around it."""
