@@ -17,6 +17,7 @@ from penstock.client.metadata import TopicPartition, TopicView
 from penstock.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, edges
 from penstock.client.reading import IDS_FROM, WAIT_MS_MAX
 from penstock.core.base.errors import ErrorCode
+from penstock.core.base.ports import Buffer
 from penstock.core.records.batch import BatchHeader, iterate_headers
 from penstock.core.records.errors import CorruptBatch
 from penstock.core.wire.api.fetch import (
@@ -39,7 +40,7 @@ class Fetched(NamedTuple):
     for, the last may end after the range."""
 
     first: int
-    blob: bytes
+    blob: Buffer
     batches: list[tuple[int, BatchHeader]]
     # What a read_committed reader must leave out; see `client.batches`.
     aborted: Sequence[AbortedTransaction]
@@ -169,16 +170,15 @@ class RangeReader:
                 # The next attempt asks who has the name now; if it is still ours, this broker just did not know yet.
                 raise self._silence("its leader does not know the topic")
             check(data.error_code, f"reading {self._where}")
-        records = b"" if data.records is None else data.records
-        assert isinstance(records, bytes | bytearray | memoryview), "a decoded answer holds bytes"
-        blob = bytes(records)
+        blob = b"" if data.records is None else data.records
+        assert isinstance(blob, bytes | bytearray | memoryview), "a decoded answer holds bytes"
         batches = self._batches(blob)
         if not batches:
             self._explain_silence(data)
         committed = self._isolation == READ_COMMITTED
         return Fetched(self.position, blob, batches, (data.aborted_transactions or ()) if committed else ())
 
-    def _batches(self, blob: bytes) -> list[tuple[int, BatchHeader]]:
+    def _batches(self, blob: Buffer) -> list[tuple[int, BatchHeader]]:
         try:
             batches = list(iterate_headers(blob, partial_tail=True))
         except CorruptBatch as failure:

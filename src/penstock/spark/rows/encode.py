@@ -1,0 +1,129 @@
+"""From Arrow columns to bodies of record batches, without a Python object per record: `decode` the other way round.
+
+What stands before a record's key, between key and value, and behind the value is written with numpy for all records of
+a partition at once; one Arrow kernel then joins the five pieces of every record. Its result is the records one behind
+the other, and the batches are slices of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.core.base.errors import PenstockError
+from penstock.core.records.build import BatchBuilder
+from penstock.spark.rows.arrays import Binary, binary_array
+from penstock.spark.rows.varints import Numbers, lengths, write_column
+
+# More than any record spends on sizes, times and offsets.
+RECORD_OVERHEAD_BYTES_MAX: Final = 40
+_NO_HEADERS: Final = b"\x00"
+_MISSING: Final = -1
+
+
+class Records(NamedTuple):
+    """Rows that go to one topic: keys and values of bytes, encoded headers, and times in ms."""
+
+    keys: pa.Array
+    values: pa.Array
+    # None where no row has headers.
+    headers: pa.Array | None
+    times: Numbers
+
+    def take(self, rows: Numbers) -> Records:
+        chosen = pa.array(rows)
+        headers = None if self.headers is None else self.headers.take(chosen)
+        return Records(self.keys.take(chosen), self.values.take(chosen), headers, self.times[rows])
+
+    def slice(self, first: int, end: int) -> Records:
+        headers = None if self.headers is None else self.headers[first:end]
+        return Records(self.keys[first:end], self.values[first:end], headers, self.times[first:end])
+
+    def sizes(self) -> Numbers:
+        """No less than the bytes of each record."""
+        found = _sizes(self.keys) + _sizes(self.values) + RECORD_OVERHEAD_BYTES_MAX
+        return found if self.headers is None else found + _sizes(self.headers)
+
+
+def batches(records: Records, batch_bytes: int) -> Iterator[BatchBuilder]:
+    """Records of one partition as batches of at most so many bytes, or of one record that is larger."""
+    cuts = _cuts(records.sizes(), batch_bytes)
+    firsts = np.repeat(cuts[:-1], np.diff(cuts))
+    deltas = np.arange(len(records.values)) - firsts
+    joined = Binary.of(_encoded(records, records.times - records.times[firsts], deltas))
+    body = joined.data.data
+    for first, end in pairwise(cuts):
+        yield BatchBuilder.of_body(
+            bytearray(body[joined.starts[first] : joined.ends[end - 1]]),
+            int(end - first),
+            base_timestamp=int(records.times[first]),
+            max_timestamp=int(records.times[first:end].max()),
+        )
+
+
+def _cuts(sizes: Numbers, batch_bytes: int) -> Numbers:
+    """Where batches begin and the last one ends: each takes what fits, and at least one record."""
+    total = np.cumsum(sizes)
+    cuts, before = [0], 0
+    while cuts[-1] < len(sizes):
+        end = max(int(np.searchsorted(total, before + batch_bytes, "right")), cuts[-1] + 1)
+        cuts.append(end)
+        before = int(total[end - 1])
+    return np.array(cuts)
+
+
+def _encoded(records: Records, time_deltas: Numbers, offset_deltas: Numbers) -> pa.Array:
+    """Each record as it stands in a body."""
+    key_sizes, value_sizes = _declared(records.keys), _declared(records.values)
+    headers = pa.scalar(_NO_HEADERS) if records.headers is None else records.headers
+    header_bytes = 1 if records.headers is None else _sizes(records.headers)
+    size = 1 + lengths(time_deltas) + lengths(offset_deltas) + lengths(key_sizes) + np.maximum(key_sizes, 0)
+    size += lengths(value_sizes) + np.maximum(value_sizes, 0) + header_bytes
+    heads = _numbers(size, None, time_deltas, offset_deltas, key_sizes)
+    middles = _numbers(value_sizes)
+    return pc.binary_join_element_wise(
+        heads, records.keys, middles, records.values, headers, b"", null_handling="replace", null_replacement=b""
+    )
+
+
+def _numbers(*columns: Numbers | None) -> pa.Array:
+    """The numbers of a row, one varint behind the other. None is the byte of attributes, which are all unset."""
+    sizes = sum(np.int64(1) if column is None else lengths(column) for column in columns)
+    bounds = np.concatenate(([0], np.cumsum(sizes)))
+    out = np.zeros(int(bounds[-1]), np.uint8)
+    position = bounds[:-1]
+    for column in columns:
+        position = position + 1 if column is None else write_column(out, position, column)
+    return binary_array(out, bounds)
+
+
+def encoded_headers(column: pa.Array) -> pa.Array | None:
+    """The headers of each row as they stand behind a value, from lists of (key, value)."""
+    if column.null_count == len(column):
+        return None
+    counts = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    flat = column.flatten()
+    names, values = (child.cast(pa.binary()) for child in flat.flatten())
+    if names.null_count:
+        raise PenstockError("a header has no key: Kafka's headers may lack a value, never a key")
+    pieces = (_numbers(_declared(names)), names, _numbers(_declared(values)), values)
+    joined = Binary.of(pc.binary_join_element_wise(*pieces, b"", null_handling="replace", null_replacement=b""))
+    edges = np.concatenate((joined.starts[:1] if len(joined.starts) else [0], joined.ends))
+    bounds = edges[np.concatenate(([0], np.cumsum(counts)))]
+    return pc.binary_join_element_wise(_numbers(counts), binary_array(joined.data, bounds), b"")
+
+
+def _sizes(array: pa.Array) -> Numbers:
+    cells = Binary.of(array)
+    return cells.ends - cells.starts
+
+
+def _declared(array: pa.Array) -> Numbers:
+    """The sizes as they are written, where a missing field has its own."""
+    cells = Binary.of(array)
+    return np.where(cells.missing, _MISSING, cells.ends - cells.starts)

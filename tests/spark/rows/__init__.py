@@ -1,0 +1,1 @@
+"""Tests of what runs on the executors; most of them without Spark."""

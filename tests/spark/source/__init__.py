@@ -1,0 +1,1 @@
+"""Reading topics: from options to plans without Spark, and whole queries with it."""
