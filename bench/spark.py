@@ -42,7 +42,7 @@ class Scale:
     backlog_gb: float
 
 
-FULL = Scale(5, {SMALL_BYTES: 4_000_000, LARGE_BYTES: 800_000}, 10)
+FULL = Scale(5, {SMALL_BYTES: 8_000_000, LARGE_BYTES: 1_600_000}, 10)
 QUICK = Scale(1, {SMALL_BYTES: 400_000, LARGE_BYTES: 80_000}, 0.2)
 
 

@@ -3,19 +3,7 @@
 Importing this costs nothing: Spark is loaded when a session is asked for.
 """
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from penstock.spark.session import session
+# Imported here and at once, so that the function holds the name, whoever imports the module of the same name later.
+from penstock.spark.session import session
 
 __all__ = ["session"]
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from penstock.spark.session import session
-
-    # The module of the same name has just taken this place in the package; the function is what people mean.
-    globals()["session"] = session
-    return session

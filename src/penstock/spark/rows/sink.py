@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 from penstock.client.metadata import TopicPartition
 from penstock.spark.rows.settings import ClientSettings, SettingRefused
 from penstock.spark.rows.writing import SinkSettings, write_rows
-from penstock.spark.source.shipping import Shipped
+from penstock.spark.shipping import Shipped
 
 _HEADERS: Final = ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())]))
 _ACCEPTED: Final[Mapping[str, tuple[DataType, ...]]] = {

@@ -15,7 +15,7 @@ from penstock.spark.source.filters import Bounds, bounds_of, narrowed
 from penstock.spark.source.finding import Finder
 from penstock.spark.source.options import SourceOptions
 from penstock.spark.source.planning import OffsetRange, Plan, cut, plan_batch
-from penstock.spark.source.shipping import Shipped
+from penstock.spark.shipping import Shipped
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

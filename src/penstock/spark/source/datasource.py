@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from penstock.spark.source.shipping import Shipped
+from penstock.spark.shipping import Shipped
 
 if TYPE_CHECKING:
     from penstock.spark.rows.sink import PenstockStreamWriter, PenstockWriter

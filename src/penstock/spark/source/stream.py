@@ -24,7 +24,7 @@ from penstock.spark.source.finding import Finder, Found
 from penstock.spark.source.options import SourceOptions
 from penstock.spark.source.places import OFFSET_MAX, Offsets, from_checkpoint, listed, to_checkpoint
 from penstock.spark.source.planning import Plan, is_enough, offsets_of_bytes, plan_stream, share
-from penstock.spark.source.shipping import Shipped
+from penstock.spark.shipping import Shipped
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

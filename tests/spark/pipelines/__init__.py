@@ -1,0 +1,1 @@
+"""Declared pipelines: most of it without Spark."""

@@ -1,0 +1,1 @@
+"""Sessions: which Java, which settings, which files."""

@@ -1,0 +1,90 @@
+"""What a session is given before Java starts; one is started for real."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.spark.session import SparkMissing, local_cores, plan, require_spark, session
+
+PROGRAM = """
+import json, os, penstock.spark
+spark = penstock.spark.session("trial", master="local[2]", settings={"spark.driver.extraJavaOptions": "-Dtrial=yes"})
+rows = spark.range(100).mapInArrow(lambda batches: batches, "id long").count()
+spark.sql("create table kept using parquet as select 1 as one")
+jvm = spark.sparkContext._jvm.java.lang.System
+same = penstock.spark.session() is spark
+print(json.dumps({"rows": rows, "trial": jvm.getProperty("trial"), "host": spark.conf.get("spark.driver.host"),
+                  "ui": spark.sparkContext.uiWebUrl, "python": os.environ["PYSPARK_PYTHON"], "same": same,
+                  "parallel": spark.sparkContext.defaultParallelism}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("master", "cores"), [("local", 1), ("local[3]", 3), ("local[*]", 8), ("local[4,2]", 4), ("local[*, 3]", 8)]
+)
+def test_how_many_cores_a_master_means(master: str, cores: int) -> None:
+    assert local_cores(master, 8) == cores
+
+
+def test_here_everything_is_on_loopback_and_small() -> None:
+    chosen = plan("me", "local[2]", ui=False)
+
+    assert chosen["spark.driver.host"] == chosen["spark.driver.bindAddress"] == "127.0.0.1"
+    assert chosen["spark.ui.enabled"] == "false"
+    assert chosen["spark.sql.shuffle.partitions"] == "2"
+
+
+def test_a_cluster_chooses_for_itself() -> None:
+    assert "spark.driver.host" not in plan("me", "spark://far.example:7077", ui=True)
+    assert "spark.sql.shuffle.partitions" not in plan("me", "yarn", ui=True)
+    assert plan("me", "spark://127.0.0.1:7077", ui=True)["spark.driver.host"] == "127.0.0.1"
+    assert plan("me", "yarn", ui=True)["spark.ui.enabled"] == "true"
+
+
+def test_where_spark_is_not_installed_one_line_says_how(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "pyarrow" else find(name))
+
+    with pytest.raises(SparkMissing, match=r"^pyarrow is not installed: pip install 'penstock\[spark\]'$"):
+        require_spark()
+    with pytest.raises(SparkMissing):
+        session()
+
+
+@pytest.mark.spark
+def test_a_session_works_and_leaves_nothing_where_it_stood(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYSPARK_PYTHON": "/not/a/python"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts == {
+        "rows": 100,
+        "trial": "yes",
+        "host": "127.0.0.1",
+        "ui": None,
+        "python": sys.executable,
+        "same": True,
+        "parallel": 2,
+    }
+    assert list(tmp_path.iterdir()) == []
+    assert "WARN " not in done.stderr
+
+
+def test_the_package_gives_the_function_whoever_imports_the_module_first() -> None:
+    program = "import penstock.spark.pipelines.running, penstock.spark; print(callable(penstock.spark.session))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
+def test_importing_the_package_loads_no_spark() -> None:
+    program = "import penstock.spark, sys; print('pyspark' in sys.modules or 'pyarrow' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
