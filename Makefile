@@ -19,7 +19,7 @@ INSTALL = $(if $(PYTHON),$(PYTHON) requirements/install.py,$(error Python 3.11 o
 LOCK = $(VENV)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header --group build pyproject.toml
 
-.PHONY: help setup setup-run demo test test-quick lint format tidy soak bench sim lock clean
+.PHONY: help setup setup-run demo demo-broker test test-quick lint format tidy soak bench bench-spark sim lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,8 +30,11 @@ setup: ## create .venv with everything installed (needs the network once)
 setup-run:
 	@$(INSTALL) run
 
-demo: setup-run ## a node, an orders topic, a real client; ends by itself
-	@$(VENV)/python examples/orders_demo.py
+demo: setup-run ## a day of orders in three minutes: a node, Spark's pipelines, a spike, a crash, and the count
+	@$(VENV)/python -m examples.orders.story
+
+demo-broker: setup-run ## the node alone, with a real client and a kill -9; no Spark
+	@$(VENV)/python -m examples.broker_demo
 
 test: setup lint ## everything that a change must pass; needs Java 17 and Maven
 	@$(PYTEST) -n $(WORKERS) --dist loadfile $(ARGS)
@@ -54,6 +57,9 @@ soak: setup ## the full counts with fresh seeds; takes long
 
 bench: setup ## Penstock beside Apache Kafka; results in bench/results
 	@$(VENV)/python -m bench.run $(ARGS)
+
+bench-spark: setup ## the Spark connector beside Spark's own; results in bench/results
+	@$(VENV)/python -m bench.spark $(ARGS)
 
 sim: setup ## the node in the simulated world
 	@$(VENV)/python -m penstock.sim.run $(ARGS)

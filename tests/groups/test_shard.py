@@ -89,6 +89,16 @@ def test_heartbeats_cost_one_timer_per_session() -> None:
     assert world.timers.sets <= 100_000 // 10_000 + 1
 
 
+def test_a_silent_member_goes_though_the_clock_was_set_back() -> None:
+    world = World()
+    (member_id,) = _stable_group(world, "one")
+    world.now_ms -= 60_000
+    world.timers.deadlines = {key: at_ms - 60_000 for key, at_ms in world.timers.deadlines.items()}
+    session_ms = world.shard.groups["g"].members[member_id].session_timeout_ms
+    world.wait(2 * session_ms)
+    assert world.shard.groups["g"].state is State.EMPTY
+
+
 def test_a_loaded_group_above_its_size_must_rebalance() -> None:
     world = World()
     _stable_group(world, "one", "two", "three")

@@ -13,9 +13,22 @@ from penstock.sim.run import MUST_HAPPEN, main, run_seed
 
 NODE_SEEDS = range(25)
 LOG_SEEDS = range(20)
+REGRESSIONS = {
+    60: "a log that was closed while a failed append was undone kept producers that knew of lost batches",
+    126: "a topic was said to be gone before its deletion was committed",
+}
 SOAK_NODE_SEEDS = range(1_000, 1_600)
 SOAK_LOG_SEEDS = range(1_000, 2_000)
-LOG_MUST_HAPPEN = (*(what for what in MUST_HAPPEN if what != "rebalances"), "segment-packed")
+LOG_MUST_HAPPEN = (
+    "crash",
+    "power-loss",
+    "torn-write",
+    "disk-full",
+    "slow-sync",
+    "records-acknowledged",
+    "clock-jumps",
+    "segment-packed",
+)
 
 
 def run_all(run: Callable[[int], Report], seeds: range, must_happen: tuple[str, ...]) -> None:
@@ -31,6 +44,12 @@ def run_all(run: Callable[[int], Report], seeds: range, must_happen: tuple[str, 
 @pytest.mark.slow
 def test_the_node_keeps_its_promises() -> None:
     run_all(run_seed, NODE_SEEDS, MUST_HAPPEN)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", REGRESSIONS)
+def test_what_a_seed_once_showed_is_mended(seed: int) -> None:
+    run_all(run_seed, range(seed, seed + 1), ())
 
 
 @pytest.mark.slow

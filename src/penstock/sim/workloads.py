@@ -69,7 +69,7 @@ def draw_workload(chance: Chance) -> Workload:
         members_each=chance.between(1, 3) if has_group else 0,
         fleeting_topics=chance.between(0, 1),
         mutes=chance.between(0, 1),
-        deleters=int(chance.happens(0.4)),
+        deleters=int(chance.happens(0.5)),
         reborn=(TopicPlan(REBORN, 1, {"flush.messages": chance.pick(("1", NEVER))}),) if chance.happens(0.4) else (),
         syncs_commits=chance.happens(0.3),
     )

@@ -21,9 +21,10 @@ class Outcome(Protocol):
 def commit(
     node: Node, slot: Slot, records: list[StoredRecord], outcomes: Sequence[Outcome], response: Message
 ) -> Answer:
-    """Answer once `records` are committed and acted upon; at once if there are none."""
+    """Answer once `records` are committed and acted upon. Where there are none, what others have submitted may be the
+    reason (a topic that is being deleted), and a refusal for that must not be heard before it is sure."""
     if not records:
-        return response
+        return response if node.quorum.is_settled else _wait(node, slot, outcomes, response)
 
     def committed(code: ErrorCode) -> None:
         for outcome in outcomes:
@@ -32,4 +33,14 @@ def commit(
         slot.reply(response)
 
     node.submit(records, committed)
+    return PENDING
+
+
+def _wait(node: Node, slot: Slot, outcomes: Sequence[Outcome], response: Message) -> Answer:
+    def settled(code: ErrorCode) -> None:
+        for outcome in outcomes:
+            outcome.error_code = code or outcome.error_code
+        slot.reply(response)
+
+    node.quorum.when_settled(settled)
     return PENDING

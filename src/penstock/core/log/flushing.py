@@ -13,6 +13,7 @@ from penstock.core.base.ports import File, FileFailure, Pause, Steps
 from penstock.core.log import snapshots
 from penstock.core.log.durable import SyncFailed, sync_file, sync_folder
 from penstock.core.log.names import PARTITION_FILE
+from penstock.core.log.producers import SuspendedProducers
 from penstock.core.log.segment import Segment
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def settle_owner(log: Log) -> Steps[None]:
 
 def close(log: Log) -> Steps[None]:
     """Sync everything, with whole indexes and a snapshot at the end, so that opening needs no scan."""
-    while log.is_maintaining or log.writes or log.orphans:
+    while log.is_maintaining or log.writes or log.orphans or _is_repairing(log):
         yield Pause()
     log.blocked = "the log is closed"
     if log.failure is not None:
@@ -131,3 +132,8 @@ def close(log: Log) -> Steps[None]:
         log.pending_snapshots[log.end_offset] = snapshots.encode(log.producers)
     if log.synced_offset < log.end_offset or log.names_changed or log.pending_snapshots or log.epochs.dirty:
         yield from flush(log)
+
+
+def _is_repairing(log: Log) -> bool:
+    """Whether a failed append is being undone: until then the producers have batches that the log has not."""
+    return log.failure is None and isinstance(log.producers, SuspendedProducers)

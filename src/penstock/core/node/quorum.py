@@ -88,6 +88,26 @@ class Quorum:
             self._tasks.run(self._write(now_ms))
 
     @property
+    def is_settled(self) -> bool:
+        """Whether all that `latest` has is committed, so that it can be told."""
+        return not (self._unwritten or self._uncommitted)
+
+    def when_settled(self, done: Committed) -> None:
+        """Call once all that `latest` has now is committed, or with the error that leaves it open."""
+        assert not self.is_settled, "there is nothing to wait for"
+        if self._log.failure is not None:
+            done(ErrorCode.KAFKA_STORAGE_ERROR)
+            return
+        queue = self._unwritten or self._uncommitted
+        last = queue[-1]
+
+        def both(code: ErrorCode) -> None:
+            last.done(code)
+            done(code)
+
+        queue[-1] = last._replace(done=both)
+
+    @property
     def _next_offset(self) -> int:
         waiting = self._unwritten
         return waiting[-1].image.offset + 1 if waiting else self._log.end_offset

@@ -29,6 +29,10 @@ from penstock.spark.rows.varints import BYTES_MAX_64, Bytes, Flags, Numbers, rea
 
 # A stretch ends with the batch that brings it here, so that large records make short Arrow batches.
 STRETCH_BYTES_MAX: Final = 16 * 1024 * 1024
+# Fewer records of one size are found faster one by one.
+ALIKE_MIN: Final = 16
+ALIKE_MAX: Final = 4096
+PATIENCE_MAX: Final = 1024
 _ATTRIBUTES_BYTES: Final = 1
 # Beyond these a sum of two would not fit 64 bits, and none of them is a time.
 _TIMESTAMP_ABS_MAX: Final = 1 << 62
@@ -131,7 +135,7 @@ class _Columns:
         self._buffer = stretch.buffer
         self._data: Bytes = np.frombuffer(stretch.buffer, np.uint8)
         self._counts = np.array([header.count for header in stretch.headers])
-        starts, ends = _bounds(stretch)
+        starts, ends = _bounds(stretch, self._data)
         _, position = read_column(self._data, starts)
         self._times, position = read_column(self._data, position + _ATTRIBUTES_BYTES, BYTES_MAX_64)
         deltas, position = read_column(self._data, position)
@@ -256,21 +260,59 @@ class _Columns:
         return _take(self._buffer, start[wanted], end[wanted], missing[wanted])
 
 
-def _bounds(stretch: Stretch) -> tuple[Numbers, Numbers]:
+def _bounds(stretch: Stretch, data: Bytes) -> tuple[Numbers, Numbers]:
     """Where each record starts, and where it ends by the size it begins with."""
-    found: list[int] = []
+    found: list[Numbers] = []
     for header, start, end in zip(stretch.headers, stretch.starts, stretch.ends, strict=True):
-        _check(_walk(stretch.buffer, start, header.count, found) == end, "the records do not fill their batch")
-    starts = np.array(found, np.int64)
+        last = _walk(stretch.buffer, data, start, end, header.count, found)
+        _check(last == end, "the records do not fill their batch")
+    starts = np.concatenate(found)
     ends = np.empty_like(starts)
     ends[:-1] = starts[1:]
     ends[np.cumsum([header.count for header in stretch.headers]) - 1] = stretch.ends
     return starts, ends
 
 
-def _walk(buffer: bytes, position: int, count: int, starts: list[int]) -> int:
-    """Note where so many records start, and give where the last one ends. The only loop that sees every record, so it
-    spells out the sizes of one and two bytes that nearly all of them have."""
+def _walk(buffer: bytes, data: Bytes, position: int, end: int, count: int, starts: list[Numbers]) -> int:
+    """Note where so many records start, and give where the last one ends. Records of machines are often of one size
+    for a while: where some were, more are looked for by whole columns, and where none were, less and less often."""
+    patience = ALIKE_MIN
+    while count:
+        alike, stride = _alike(data, position, end, count)
+        if alike >= ALIKE_MIN:
+            starts.append(np.arange(position, position + alike * stride, stride))
+            position += alike * stride
+            count -= alike
+            patience = ALIKE_MIN
+        else:
+            single = min(count, patience)
+            walked: list[int] = []
+            position = _walk_singly(buffer, position, single, walked)
+            starts.append(np.array(walked, np.int64))
+            count -= single
+            patience = min(2 * patience, PATIENCE_MAX)
+    return position
+
+
+def _alike(data: Bytes, position: int, end: int, count: int) -> tuple[int, int]:
+    """How many of the next records, no more than `count`, have the size of the first of them, and that size with the
+    bytes that tell it. One that is alike begins where the one before it ends, so equal bytes at equal distances are
+    enough to know it."""
+    pair = data[position : position + 2].tolist()
+    if len(pair) < 2 or (pair[0] > 127 and pair[1] > 127):
+        return 0, 0
+    size = pair[0] if pair[0] < 128 else pair[0] & 127 | pair[1] << 7
+    stride = (1 if pair[0] < 128 else 2) + (size >> 1)
+    count = min(count, ALIKE_MAX, (end - position) // stride)
+    alike = data[position : position + count * stride : stride] == pair[0]
+    if pair[0] > 127:
+        alike &= data[position + 1 : position + count * stride : stride] == pair[1]
+    return (count if alike.all() else int(alike.argmin())), stride
+
+
+def _walk_singly(buffer: bytes, position: int, count: int, starts: list[int]) -> int:
+    """The same, record by record: the only loop that sees each of them, so it spells out the sizes of one and two bytes
+    that nearly all of them have."""
     note = starts.append
     for _ in range(count):
         note(position)

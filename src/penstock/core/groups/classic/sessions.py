@@ -45,8 +45,8 @@ def is_over(turn: Turn, group: ClassicGroup, member: Member) -> bool:
     member.alarm_ms = None
     if turn.now_ms < member.deadline_ms:
         # Where the clock was set back meanwhile, the deadline is of another day.
-        timeout_ms_max = max(member.session_timeout_ms, turn.settings.new_member_join_timeout_ms)
-        member.deadline_ms = min(member.deadline_ms, turn.now_ms + timeout_ms_max)
+        timeout_ms = turn.settings.new_member_join_timeout_ms if member.is_new else member.session_timeout_ms
+        member.deadline_ms = min(member.deadline_ms, turn.now_ms + timeout_ms)
         _set_alarm(turn, group, member)
         return False
     # A member that waits for a reply of ours cannot be blamed; answering it begins a new session. A newcomer can:
