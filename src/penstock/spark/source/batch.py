@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from penstock.spark.rows.tasks import ReadTask
+from penstock.spark.shipping import Shipped
 from penstock.spark.source.errors import DataLoss, OptionError
 from penstock.spark.source.filters import Bounds, bounds_of, narrowed
 from penstock.spark.source.finding import Finder
 from penstock.spark.source.options import SourceOptions
 from penstock.spark.source.planning import OffsetRange, Plan, cut, plan_batch
-from penstock.spark.shipping import Shipped
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

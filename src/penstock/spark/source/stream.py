@@ -17,6 +17,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from penstock.client.metadata import TopicPartition
+from penstock.spark.shipping import Shipped
 from penstock.spark.source.batch import read_task, report, tasks
 from penstock.spark.source.committing import GroupCommitter
 from penstock.spark.source.errors import TargetLost
@@ -24,7 +25,6 @@ from penstock.spark.source.finding import Finder, Found
 from penstock.spark.source.options import SourceOptions
 from penstock.spark.source.places import OFFSET_MAX, Offsets, from_checkpoint, listed, to_checkpoint
 from penstock.spark.source.planning import Plan, is_enough, offsets_of_bytes, plan_stream, share
-from penstock.spark.shipping import Shipped
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
