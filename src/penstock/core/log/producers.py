@@ -177,6 +177,15 @@ class Producers:
         unstable = self.first_unstable_offset
         return high_watermark if unstable is None else min(unstable, high_watermark)
 
+    def remember(self, known: Producers) -> None:
+        """Take over what `known` still knows of batches before those that were replayed: a snapshot has only the last
+        one of each producer, and another one of the last five may be repeated."""
+        for producer_id, producer in self._by_id.items():
+            before = known.get(producer_id)
+            if before is not None and before.epoch == producer.epoch and producer.marks:
+                first_offset = producer.marks[0].last_offset
+                producer.marks[:0] = [mark for mark in before.marks if mark.last_offset < first_offset]
+
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Forget producers that have long been silent, unless a transaction is open; gives how many."""
         gone = [

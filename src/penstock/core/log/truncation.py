@@ -38,6 +38,7 @@ def repair(log: Log) -> Steps[None]:
     producers = suspended.known
     if suspended.has_lost:
         producers = yield from replay.producers_at(log, log.end_offset)
+        producers.remember(suspended.known)
     suspended.hand_over(producers)
     log.producers = producers
     if log.failure is None:
