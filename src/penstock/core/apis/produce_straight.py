@@ -11,6 +11,7 @@ error, too) goes the general way. `tests/apis` holds both ways equal.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import Struct
 
 from penstock.core.apis.pending_produce import PendingProduce
@@ -31,7 +32,6 @@ _OLD_HEAD = Struct(">hhiih")
 _OLD_PARTITION = Struct(">ii")
 """Number of partitions, index."""
 _SIZE = Struct(">i")
-_CORRELATION_ID = Struct(">i")
 _FLEXIBLE_HEAD = Struct(">bhiBB")
 """The same head with compact lengths, each of which is one more than what it counts."""
 _FLEXIBLE_PARTITION = Struct(">Bi")
@@ -79,7 +79,7 @@ def serve(
         return 0
     if not appended:
         return 0
-    if partition.high_watermark < max(each.next_offset for each in appended):
+    if partition.high_watermark < max([each[1] for each in appended]):
         for correlation_id, each in zip(correlation_ids, appended, strict=False):
             _park(node, connection, api, version, correlation_id, partition, each, timeout_ms)
         return len(appended)
@@ -92,15 +92,25 @@ def _extend(
     run: list[memoryview], correlation_ids: list[int], frames: list[memoryview], place: int, flexible: bool
 ) -> None:
     """Add the requests that follow the first and say the same up to the size of their records."""
-    api_and_version, rest = bytes(frames[0][:4]), bytes(frames[0][8:place])
+    unpack = _prefix(place).unpack_from
+    api_and_version, _, rest = unpack(frames[0])
     for frame in frames[1:]:
-        if frame[:4] != api_and_version or frame[8:place] != rest:
+        if len(frame) < place:
+            return
+        found, correlation_id, found_rest = unpack(frame)
+        if found_rest != rest or found != api_and_version:
             return
         records = _flexible_records(frame, place) if flexible else _records(frame, place)
         if records is None:
             return
         run.append(records)
-        correlation_ids.append(_CORRELATION_ID.unpack_from(frame, 4)[0])
+        correlation_ids.append(correlation_id)
+
+
+@lru_cache(maxsize=256)
+def _prefix(place: int) -> Struct:
+    """API and version, correlation id, and the rest of a request up to a place."""
+    return Struct(f">4si{place - 8}s")
 
 
 def _replies(partition: Partition, version: int, correlation_ids: list[int], appended: list[Appended]) -> bytes:

@@ -7,7 +7,7 @@ from typing import Final
 
 from penstock.core.base.ports import File, Read, Steps
 from penstock.core.log.durable import sync_file
-from penstock.core.log.index_file import IndexCache, IndexFile
+from penstock.core.log.index_file import PENDING_BYTES_MAX, IndexCache, IndexFile
 from penstock.core.log.names import INDEX, LOG, TIME_INDEX, TXN_INDEX, path_of
 from penstock.core.log.offset_index import OffsetIndex
 from penstock.core.log.settings import LogSettings
@@ -125,14 +125,17 @@ class Segment:
         return roll_ms - (zlib.crc32(self.log.path.encode()) % jitter_ms if jitter_ms else 0)
 
     def _is_index_full(self, bytes_max: int) -> bool:
-        # The time index keeps room for the entry that sealing adds.
-        return (
-            self.offsets.size_bytes + _OFFSET_ENTRY_BYTES > bytes_max
+        offsets = self._offsets
+        entries = 0 if offsets is None else (offsets.stored_bytes + len(offsets.pending)) // _OFFSET_ENTRY_BYTES
+        # The time index keeps room for the entry that sealing adds, and apart from that has no more entries than the
+        # offset index: as long as that many would fit, it need not be asked.
+        return (entries + 3) * _TIME_ENTRY_BYTES > bytes_max and (
+            (entries + 1) * _OFFSET_ENTRY_BYTES > bytes_max
             or self.times.size_bytes + 2 * _TIME_ENTRY_BYTES > bytes_max
         )
 
     def append(self, size: int, last_offset: int, timestamp: int, index_interval_bytes: int) -> bool:
-        """Account for a batch at the end of the file; True when that added an index entry."""
+        """Account for a batch at the end of the file; True when enough index entries have gathered to write them."""
         if timestamp > self.max_timestamp:
             self.max_timestamp = timestamp
             self.max_timestamp_offset = last_offset
@@ -143,10 +146,11 @@ class Segment:
         if self.unindexed_bytes <= index_interval_bytes:
             self.unindexed_bytes += size
             return False
-        self.offsets.append(last_offset, position)
-        self.times.append(self.max_timestamp, self.max_timestamp_offset)
+        offsets, times = self.offsets, self.times
+        offsets.append(last_offset, position)
+        times.append(self.max_timestamp, self.max_timestamp_offset)
         self.unindexed_bytes = size
-        return True
+        return len(offsets.pending) >= PENDING_BYTES_MAX or len(times.pending) >= PENDING_BYTES_MAX
 
     def seal(self, end_offset: int) -> None:
         """No batch will follow: the time index gets the largest timestamp as its last entry."""
