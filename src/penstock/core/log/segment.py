@@ -130,8 +130,7 @@ class Segment:
         # The time index keeps room for the entry that sealing adds, and apart from that has no more entries than the
         # offset index: as long as that many would fit, it need not be asked.
         return (entries + 3) * _TIME_ENTRY_BYTES > bytes_max and (
-            (entries + 1) * _OFFSET_ENTRY_BYTES > bytes_max
-            or self.times.size_bytes + 2 * _TIME_ENTRY_BYTES > bytes_max
+            (entries + 1) * _OFFSET_ENTRY_BYTES > bytes_max or self.times.size_bytes + 2 * _TIME_ENTRY_BYTES > bytes_max
         )
 
     def append(self, size: int, last_offset: int, timestamp: int, index_interval_bytes: int) -> bool:
