@@ -17,6 +17,10 @@ REGRESSIONS = {
     60: "a log that was closed while a failed append was undone kept producers that knew of lost batches",
     413: "undoing a failed append forgot all but the last batch of each producer",
     126: "a topic was said to be gone before its deletion was committed",
+    1057: "producers began from a snapshot whose following segments retention had taken",
+}
+LOG_REGRESSIONS = {
+    1252: "a flush took for synced what was appended while it synced another segment",
 }
 SOAK_NODE_SEEDS = range(1_000, 1_600)
 SOAK_LOG_SEEDS = range(1_000, 2_000)
@@ -51,6 +55,12 @@ def test_the_node_keeps_its_promises() -> None:
 @pytest.mark.parametrize("seed", REGRESSIONS)
 def test_what_a_seed_once_showed_is_mended(seed: int) -> None:
     run_all(run_seed, range(seed, seed + 1), ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", LOG_REGRESSIONS)
+def test_what_a_seed_once_showed_of_the_log_is_mended(seed: int) -> None:
+    run_all(run_log_seed, range(seed, seed + 1), ())
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.core.wire.fields import BLOB, RECORDS, STRUCT, Field, has_records
+from penstock.core.wire.fields import BLOB, RECORDS, Field, has_records
 from penstock.core.wire.schema import Message, Struct
 from tests.kafka_peer import kafka_libs
 from tests.kafka_peer.libs import program
@@ -58,7 +58,7 @@ def struct_json(value: Struct, version: int) -> dict[str, Any]:
     members = {}
     for field in type(value).SPEC.fields:
         inner = getattr(value, field.name)
-        silent = field.tagged_in(version) and (inner == default_of(field) or (inner is None and field.kind == STRUCT))
+        silent = field.tagged_in(version) and inner == default_of(field)
         if field.exists_in(version) and not silent:
             members[field.name] = our_json(inner, field, version)
     return members

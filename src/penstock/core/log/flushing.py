@@ -41,7 +41,7 @@ def _flush(log: Log) -> Steps[None]:
         # An append in flight may be about to create its file, whose name then still needs the next flush.
         log.names_changed = False
     try:
-        names_changed |= yield from _sync_segments(log, end_offset, in_flight)
+        names_changed |= yield from _sync_segments(log, end_offset)
         names_changed |= yield from _write_snapshots(log, end_offset)
         names_changed |= log.epochs.dirty
         yield from log.epochs.write(log.dir)
@@ -55,13 +55,14 @@ def _flush(log: Log) -> Steps[None]:
     log.unsynced_since_ms = None
 
 
-def _sync_segments(log: Log, end_offset: int, in_flight: bool) -> Steps[bool]:
-    """Sync the segments above the recovery point; True when one of them was sealed, which may have made files."""
+def _sync_segments(log: Log, end_offset: int) -> Steps[bool]:
+    """Sync the segments above the recovery point; True when one of them was sealed, which may have made files. What is
+    in flight is asked for each anew: an append may have come while another segment was synced."""
     was_sealed = False
     for segment in _unsynced(log, end_offset):
         was_sealed |= segment.sealed
         try:
-            yield from segment.sync(not in_flight or (segment.sealed and segment.end_offset <= end_offset))
+            yield from segment.sync(not log.writes or (segment.sealed and segment.end_offset <= end_offset))
         except FileFailure:
             # Retention may have taken the segment and its files meanwhile.
             if not segment.removed:

@@ -38,8 +38,11 @@ def replay_batch(
 
 
 def producers_at(log: Log, offset: int) -> Steps[Producers]:
-    """The producers' state at an offset: the newest good snapshot not above it, and the batches from there on."""
-    producers, start = yield from _newest_snapshot(log.dir, log.snapshot_offsets, offset)
+    """The producers' state at an offset: the newest good snapshot not above it, and the batches from there on. One from
+    before the first segment is no beginning: what followed it is gone, and producers may have gone on since."""
+    first_offset = log.segments[0].base_offset
+    snapshot_offsets = [known for known in log.snapshot_offsets if known >= first_offset]
+    producers, start = yield from _newest_snapshot(log.dir, snapshot_offsets, offset)
     # Deleted records count as long as they are there: a producer may still send the next one.
     yield from replay_segments(producers, log.segments, start, offset)
     return producers
