@@ -1,0 +1,30 @@
+"""Flushes among appends and rolls that take their time: what the log calls synced is there after a power loss."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tests.log.helpers import fill, load, new_log
+from tests.log.memory_files import MemoryFiles
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_what_is_called_synced_survives_power_loss(seed: int) -> None:
+    chance = Random(seed)
+    files = MemoryFiles()
+    log = new_log(files)
+    files.delay = chance
+    for _ in range(chance.randrange(20, 300)):
+        match chance.randrange(12):
+            case 0:
+                fill(log, 1, size=chance.choice((10, 100, 600)))
+            case 1:
+                log.request_flush()
+            case _:
+                files.finish_one()
+    promised = log.synced_offset
+    files.disk.lose_power(chance)
+    found = load(MemoryFiles(files.disk)).logs.get(("orders", 0))
+    assert (0 if found is None else found.end_offset) >= promised
