@@ -207,6 +207,22 @@ class Sides:
         assert not found_differences, "\n".join(["Kafka says, we say:", *found_differences])
         return found
 
+    def agree_soon(self, work: Callable[[Side], Any]) -> Any:
+        """The same for reads behind a change: Kafka's controller answers before its broker has heard of it. Ours is
+        asked once."""
+        found, expected = work(self.ours), None
+
+        def says_the_same() -> bool:
+            nonlocal expected
+            expected = work(self.kafka)
+            return not any(differences(expected, found))
+
+        try:
+            wait_until(says_the_same, what="Kafka says the same")
+        except AssertionError:
+            raise AssertionError("\n".join(["Kafka says, we say:", *differences(expected, found)])) from None
+        return found
+
 
 def differences(expected: Any, found: Any, path: str = "") -> Iterator[str]:
     """Each place where two answers part, one line each."""

@@ -35,10 +35,10 @@ def described(side: Side, version: int, kind: int, name: str, **more: Any) -> di
 def test_defaults_of_topics(sides: Sides, version: int) -> None:
     topic = f"default-{version}"
     sides.create(topic, retention_ms="1234")
-    sides.agree(lambda side: described(side, version, TOPIC, topic))
+    sides.agree_soon(lambda side: described(side, version, TOPIC, topic))
     some = {"configuration_keys": ["retention.ms", "no.such.key"]}
-    sides.agree(lambda side: described(side, version, TOPIC, topic, **some))
-    sides.agree(lambda side: described(side, version, TOPIC, topic, configuration_keys=[]))
+    sides.agree_soon(lambda side: described(side, version, TOPIC, topic, **some))
+    sides.agree_soon(lambda side: described(side, version, TOPIC, topic, configuration_keys=[]))
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_defaults_of_topics(sides: Sides, version: int) -> None:
 def test_resources_that_are_not_there(sides: Sides, kind: int, name: str) -> None:
     if kind == GROUP and name:
         # Keys of kinds of groups that come later are not listed here.
-        sides.agree(lambda side: described(side, 4, kind, name, configuration_keys=["no.such.key"]))
+        sides.agree_soon(lambda side: described(side, 4, kind, name, configuration_keys=["no.such.key"]))
     else:
-        sides.agree(lambda side: described(side, 4, kind, name))
+        sides.agree_soon(lambda side: described(side, 4, kind, name))
     change = {"name": "retention.ms", "value": "1", "config_operation": SET}
     target = {"resource_type": kind, "resource_name": name, "configs": [change]}
     sides.same("IncrementalAlterConfigs", 1, resources=[target])
@@ -110,7 +110,7 @@ def test_changes_of_topics(sides: Sides, version: int) -> None:
             sides.same("IncrementalAlterConfigs", version, resources=[target], validate_only=True)
             sides.same("IncrementalAlterConfigs", version, resources=[target])
             sides.same("IncrementalAlterConfigs", version, resources=[target, target])
-            sides.agree(lambda side: described(side, 4, TOPIC, topic))
+            sides.agree_soon(lambda side: described(side, 4, TOPIC, topic))
         except AssertionError as failure:
             raise AssertionError(f"{change}: {failure}") from None
 
@@ -131,7 +131,7 @@ def test_replacements_of_topics(sides: Sides, version: int) -> None:
         target = {"resource_type": TOPIC, "resource_name": topic, "configs": rows}
         sides.same("AlterConfigs", version, resources=[target], validate_only=True)
         sides.same("AlterConfigs", version, resources=[target])
-        sides.agree(lambda side: described(side, 4, TOPIC, topic))
+        sides.agree_soon(lambda side: described(side, 4, TOPIC, topic))
 
 
 def test_changes_of_brokers(sides: Sides) -> None:
@@ -163,7 +163,7 @@ def test_broker_settings(sides: Sides) -> None:
         "node.id",
     ]
     keys += ["offsets.topic.num.partitions", "log.cleaner.threads", "auto.create.topics.enable", "no.such.key"]
-    sides.agree(lambda side: described(side, 4, BROKER, "1", configuration_keys=keys))
+    sides.agree_soon(lambda side: described(side, 4, BROKER, "1", configuration_keys=keys))
 
 
 @pytest.mark.parametrize("version", [0, 1])
