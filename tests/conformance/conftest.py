@@ -15,7 +15,7 @@ _COUNT = itertools.count(1)
 def broker() -> Iterator[Broker]:
     """Beside the test process, so that a client which never lets go of the interpreter cannot starve it."""
     # Some records are dated long ago, and must not go while a slow run still asks for them.
-    settings = {"group.min.session.timeout.ms": 500, "log.initial.task.delay.ms": 3_600_000}
+    settings = {"group.min.session.timeout.ms": 500, "log.retention.check.interval.ms": 3_600_000}
     with Broker(settings, beside=True) as running:
         yield running
         assert running.talk() == "", "a node that is well has nothing to say"

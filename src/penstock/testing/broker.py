@@ -100,7 +100,7 @@ class Broker:
         except TimeoutError:
             raise BrokerFailed(f"the broker did not stop within {STOP_S_MAX:.0f} s") from None
         if code != 0:
-            raise BrokerFailed(f"the broker did not stop cleanly (exit code {code})")
+            raise BrokerFailed(f"the broker did not stop cleanly (exit code {code}): {running.talk()}")
 
     def kill(self) -> None:
         """What `kill -9` does: no goodbye, nothing flushed. `start` brings the broker back."""
