@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Sequence
-from functools import partial
 from random import Random
 from typing import Any
 
 from penstock.core.base import ports
 from penstock.core.base.ports import LATER, Buffer, Done, Entry, File, FileFailure, FileOp, Steps
-from penstock.core.base.steps import Tasks
+from penstock.core.base.steps import Tasks, perform_each
 
 SECTOR_BYTES = 512
 
@@ -109,24 +108,12 @@ class MemoryFiles:
 
     def perform(self, op: FileOp, done: Done) -> object:
         if isinstance(op, ports.Together):
-            return self._perform_all(op.ops, done)
+            return perform_each(self.perform, op.ops, done)
         if self.delay is None:
             return self._do(op)
         # Only appends keep their order by themselves; who needs another order waits for it.
         self.pending.append((op.file if isinstance(op, ports.Append) else op, op, done))
         return LATER
-
-    def _perform_all(self, ops: Sequence[FileOp], done: Done) -> object:
-        results: list[object] = [LATER] * len(ops)
-
-        def arrived(number: int, result: object) -> None:
-            results[number] = result
-            if LATER not in results:
-                done(results)
-
-        for number, op in enumerate(ops):
-            results[number] = self.perform(op, partial(arrived, number))
-        return LATER if LATER in results else results
 
     # The test's side
 

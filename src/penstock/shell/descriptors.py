@@ -7,12 +7,18 @@ import resource
 import weakref
 from collections import OrderedDict
 
-from penstock.core.base.ports import File
+from penstock.core.base.ports import Buffer, File
 
 APPEND_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 FILE_MODE = 0o644
 PROCESS_FILES_MAX = 1 << 20
 """No process needs more, and some systems make one slow that may open more."""
+
+
+def write_all(fd: int, data: Buffer) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
 
 
 def raise_files_limit() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from penstock.core.base import ports
 from penstock.core.base.ports import LATER, Buffer, Done, File, FileFailure, FileOp
-from penstock.shell.descriptors import APPEND_FLAGS, FILE_MODE, Descriptors
+from penstock.shell.descriptors import APPEND_FLAGS, FILE_MODE, Descriptors, write_all
 from penstock.shell.jobs import Workers
 from penstock.shell.whole_sync import sync_path, sync_tree
 
@@ -92,7 +92,7 @@ class Disk:
             fd = file.fd if file.fd >= 0 else self._descriptors.open(file, create=True)
             written = os.write(fd, parts[0]) if len(parts) == 1 else os.writev(fd, parts)
             if written != sum(map(len, parts)):
-                _write_all(fd, memoryview(b"".join(parts))[written:])
+                write_all(fd, memoryview(b"".join(parts))[written:])
         except OSError as error:
             failure = _failure(error)
             asyncio.get_running_loop().call_soon(self._turn, lambda: done(failure))
@@ -223,7 +223,7 @@ class Disk:
 
     def _append(self, op: ports.Append) -> None:
         fd = op.file.fd if op.file.fd >= 0 else self._descriptors.open(op.file, create=True)
-        _write_all(fd, op.data)
+        write_all(fd, op.data)
 
     def _size(self, op: ports.Size) -> int | None:
         try:
@@ -279,7 +279,7 @@ class Disk:
     def _append_closed(self, op: ports.Append) -> None:
         fd = os.open(op.file.path, APPEND_FLAGS | os.O_CREAT, FILE_MODE)
         try:
-            _write_all(fd, op.data)
+            write_all(fd, op.data)
         finally:
             os.close(fd)
 
@@ -315,12 +315,6 @@ _PERFORM_CLOSED: dict[type, Callable[[Disk, Any], object]] = {
     ports.Append: Disk._append_closed,
     ports.Sync: Disk._sync_closed,
 }
-
-
-def _write_all(fd: int, data: Buffer) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
 
 
 def _failure(error: OSError) -> FileFailure:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.base.ports import Buffer, Job
+from penstock.shell.descriptors import APPEND_FLAGS, FILE_MODE, write_all
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -26,9 +27,7 @@ class RealJobFiles:
         return os.pread(self._fd(path), length, position)
 
     def append(self, path: str, data: Buffer) -> None:
-        fd, rest = self._fd(path, os.O_CREAT), memoryview(data)
-        while rest:
-            rest = rest[os.write(fd, rest) :]
+        write_all(self._fd(path, os.O_CREAT), data)
 
     def sync(self, path: str) -> None:
         os.fsync(self._fd(path))
@@ -47,7 +46,7 @@ class RealJobFiles:
     def _fd(self, path: str, create: int = 0) -> int:
         """Only what is written comes into being: a file that is to be read and is gone must not come back empty."""
         if path not in self._open:
-            self._open[path] = os.open(path, os.O_RDWR | os.O_APPEND | create, 0o644)
+            self._open[path] = os.open(path, APPEND_FLAGS | create, FILE_MODE)
         return self._open[path]
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from penstock.core.base import ports
 from penstock.core.base.ports import LATER, Buffer, Done, File, FileOp, Job, Slice
+from penstock.core.base.steps import perform_each
 from penstock.sim.chance import Chance
 from penstock.sim.jobs import run_job, run_killed_job
 from penstock.sim.scheduler import MS, SECOND, Event, Scheduler
@@ -81,7 +81,8 @@ class Disk:
         if isinstance(op, ports.RunJob):
             return self._start_job(op.job, done)
         if isinstance(op, ports.Together):
-            return self._perform_all(op.ops, done)
+            # Each takes its own time; a crash may fall between any two of them.
+            return perform_each(self.perform, op.ops, done)
         if isinstance(op, ports.Read) and self._chance.happens(self._profile.closes_files):
             self.volume.close(op.file)
         path = _changed_path(op)
@@ -90,19 +91,6 @@ class Disk:
             return effect()
         self._later(_Pending(effect, done, path=path), self._delay_of(op))
         return LATER
-
-    def _perform_all(self, ops: Sequence[FileOp], done: Done) -> object:
-        """Each takes its own time; a crash may fall between any two of them."""
-        results: list[object] = [LATER] * len(ops)
-
-        def arrived(number: int, result: object) -> None:
-            results[number] = result
-            if LATER not in results:
-                done(results)
-
-        for number, op in enumerate(ops):
-            results[number] = self.perform(op, partial(arrived, number))
-        return LATER if LATER in results else results
 
     def pin(self, piece: Slice) -> None:
         """Open a slice's file before it is sent, so that it stays readable even when the file is unlinked."""

@@ -7,10 +7,11 @@ simulator, where each operation takes its seeded time and a crash may fall betwe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from penstock.core.base.ports import LATER, FileFailure, Files, Steps
+from penstock.core.base.ports import LATER, Done, FileFailure, FileOp, Files, Steps
 
 
 class Tasks:
@@ -57,3 +58,17 @@ class _Task:
             self._done(outcome)
         elif isinstance(outcome, Exception):
             raise outcome
+
+
+def perform_each(perform: Callable[[FileOp, Done], object], ops: Sequence[FileOp], done: Done) -> object:
+    """`Together` for a world that performs one operation at a time: their results once all of them are there."""
+    results: list[object] = [LATER] * len(ops)
+
+    def arrived(number: int, result: object) -> None:
+        results[number] = result
+        if LATER not in results:
+            done(results)
+
+    for number, op in enumerate(ops):
+        results[number] = perform(op, partial(arrived, number))
+    return LATER if LATER in results else results
