@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from penstock.core.base.ports import FileFailure
+from penstock.core.base.steps import Tasks
 from penstock.core.log.durable import SyncFailed
 from penstock.core.log.lockstep import SINGLE_SYNCS_MAX
 from penstock.core.log.log import Log
@@ -203,3 +204,20 @@ def test_one_log_that_cannot_be_made_does_not_keep_others_from_it() -> None:
     files.space_bytes = None
     drive(files, directory.create_all("orders", TOPIC_ID, [2], SMALL, NOW_MS))
     assert reopen(files).topic_id == load(MemoryFiles(files.disk)).logs["orders", 2].topic_id == TOPIC_ID
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_checkpoints_at_once_do_not_take_each_other_s_files(seed: int) -> None:
+    """A stop stores what the clock's own checkpoint may be storing at that moment."""
+    files = MemoryFiles()
+    directory = load(files)
+    log = drive(files, directory.create("orders", TOPIC_ID, 0, SMALL, NOW_MS))
+    fill(log, 3)
+    files.delay = Random(seed)
+    outcomes: list[object] = []
+    tasks = Tasks(files)
+    tasks.run(log.flush())
+    tasks.run(directory.checkpoint_ends({("orders", 0): 1}), outcomes.append)
+    tasks.run(directory.checkpoint_ends({("orders", 0): 2}), outcomes.append)
+    files.finish_all()
+    assert outcomes == [None, None]

@@ -48,7 +48,7 @@ _NO_BROKER_EPOCH: Final = -1
 class LogDirectory:
     """The logs of one folder by (topic, partition)."""
 
-    __slots__ = ("_context", "_written", "broker_epoch", "high_watermarks", "logs", "root", "was_clean")
+    __slots__ = ("_context", "_is_writing", "_written", "broker_epoch", "high_watermarks", "logs", "root", "was_clean")
 
     def __init__(self, root: str, context: LogContext) -> None:
         self.root = root
@@ -59,6 +59,7 @@ class LogDirectory:
         self.broker_epoch = _NO_BROKER_EPOCH
         self.high_watermarks: Offsets = {}
         self._written: dict[str, Offsets] = {}
+        self._is_writing = False
 
     def load(self, settings_for: Callable[[str], LogSettings], now_ms: int) -> Steps[dict[tuple[str, int], Log]]:
         """Open every log in the folder, recovering those that need it."""
@@ -215,9 +216,16 @@ class LogDirectory:
             yield from sync_folder(self.root)
 
     def _write(self, name: str, offsets: Offsets) -> Steps[bool]:
+        """One at a time: two that replace a file at once take its temporary one from each other."""
+        while self._is_writing:
+            yield Pause()
         if self._written.get(name, {}) == offsets:
             return False
-        yield from checkpoints.write_offsets(f"{self.root}/{name}", offsets)
+        self._is_writing = True
+        try:
+            yield from checkpoints.write_offsets(f"{self.root}/{name}", offsets)
+        finally:
+            self._is_writing = False
         self._written[name] = offsets
         return True
 
