@@ -26,6 +26,7 @@ from bench.spark_work import LARGE_BYTES, PARTITIONS, SMALL_BYTES, WORKS, Backlo
 from bench.topics import topic
 from penstock.spark.rows.settings import ClientSettings
 from penstock.spark.rows.writing import SinkSettings, write_rows
+from penstock.spark.session import session as penstock_session
 from tests.spark.environment import WORKER_PATH, calm_settings
 from tests.spark.stock import connector_jars
 
@@ -154,14 +155,11 @@ def frames(rows: int, value_bytes: int) -> Iterator[pa.RecordBatch]:
 
 @contextmanager
 def session(cores: int) -> Iterator[SparkSession]:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    """What `penstock.spark.session()` sets holds for both connectors."""
     os.environ["PYTHONPATH"] = os.pathsep.join(WORKER_PATH)
     with tempfile.TemporaryDirectory(prefix="penstock-bench-spark-") as folder:
         settings = {**calm_settings(Path(folder)), "spark.driver.memory": "2g", "spark.jars": connector_jars()}
-        builder = SparkSession.builder.master(f"local[{cores}]").appName("penstock-bench")
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        spark = builder.getOrCreate()
+        spark = penstock_session("penstock-bench", master=f"local[{cores}]", settings=settings)
         spark.sparkContext.setLogLevel("ERROR")
         try:
             yield spark

@@ -112,8 +112,9 @@ def test_empty_null_and_large_records(client: Client, topic: str) -> None:
 
 def test_too_large_a_record_is_refused_with_a_hint(client: Client, topic: str) -> None:
     producer = Producer(client)
+    producer.send(topic, None, b"x" * 2_000_000, partition=0)
     with pytest.raises(ClientError, match="MESSAGE_TOO_LARGE") as failure:
-        producer.send(topic, None, b"x" * 2_000_000, partition=0)
+        producer.flush()
     assert "max.message.bytes" in (failure.value.hint or "")
     producer.send(topic, None, b"small", partition=0)
     producer.flush()

@@ -127,15 +127,31 @@ def test_replies_come_out_the_same_however_the_bytes_are_cut(cuts: list[int]) ->
     assert peer.in_flight == 0
 
 
-def test_a_byte_at_a_time_through_the_peers_own_buffer() -> None:
+def test_a_byte_at_a_time() -> None:
     peer = greeted()
     number = peer.ask(HeartbeatRequest(), HeartbeatResponse, 10.0)
     ((_, version, _),) = sent(peer)
     got = []
     for byte in answer(HeartbeatResponse(error_code=7), version, number):
-        peer.get_buffer()[0] = byte
-        got += peer.received(1)
+        got += peer.feed(bytes([byte]))
     assert [reply.message for reply in got] == [HeartbeatResponse(error_code=7)]
+
+
+def fetched(records: bytes) -> FetchResponse:
+    partition = PartitionData(records=records)
+    return FetchResponse(responses=[FetchableTopicResponse(partitions=[partition])])
+
+
+def test_a_frame_that_the_driver_has_read_is_not_copied() -> None:
+    peer = greeted()
+    number = peer.ask(FetchRequest(), FetchResponse, 10.0)
+    ((_, version, _),) = sent(peer)
+    frame = answer(fetched(b"records" * 100), version, number)[4:]
+    ((_, message),) = peer.take_frame(frame)
+    assert isinstance(message, FetchResponse)
+    records = message.responses[0].partitions[0].records
+    assert isinstance(records, memoryview)
+    assert records.obj is frame
 
 
 def test_fetched_records_outlive_the_bytes_that_come_after_them() -> None:
@@ -143,10 +159,6 @@ def test_fetched_records_outlive_the_bytes_that_come_after_them() -> None:
     first = peer.ask(FetchRequest(), FetchResponse, 10.0)
     second = peer.ask(FetchRequest(), FetchResponse, 10.0)
     version = sent(peer)[0][1]
-
-    def fetched(records: bytes) -> FetchResponse:
-        partition = PartitionData(records=records)
-        return FetchResponse(responses=[FetchableTopicResponse(partitions=[partition])])
 
     (one,) = peer.feed(answer(fetched(b"first" * 100), version, first))
     (two,) = peer.feed(answer(fetched(b"other" * 100), version, second))

@@ -27,7 +27,7 @@ class Scripted(FakeBroker):
         self.errors: list[int] = []
         self.batches: list[tuple[int, bytes]] = []
         self.producer_ids = iter(range(100, 200))
-        self.on("Produce", self._produce)
+        self.on("Produce", self.acknowledge)
         self.on("InitProducerId", lambda *_: InitProducerIdResponse(producer_id=next(self.producer_ids)))
 
     def headers(self) -> list[BatchHeader]:
@@ -36,7 +36,7 @@ class Scripted(FakeBroker):
     def records(self) -> list[tuple[int, Record]]:
         return [(partition, record) for partition, batch in self.batches for record in iterate(batch)]
 
-    def _produce(self, request: Any, _version: int) -> ProduceResponse | None:
+    def acknowledge(self, request: Any, _version: int) -> ProduceResponse | None:
         answers = []
         for topic in request.topic_data:
             for partition in topic.partition_data:
@@ -177,3 +177,33 @@ def test_a_failure_inside_the_block_does_not_send_what_was_collected(broker: Scr
     with Client(broker.address) as client, pytest.raises(KeyError):
         fail_after_sending(client)
     assert broker.batches == []
+
+
+def test_a_refused_batch_is_sent_again_before_the_next_one(broker: Scripted) -> None:
+    broker.errors = [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    with Client(broker.address) as client, Producer(client, batch_bytes=100) as producer:
+        for number in range(3):
+            producer.send("t", None, b"%d" % number * 100, partition=0)
+    assert [header.base_sequence for header in broker.headers()] == [0, 0, 1, 2]
+
+
+def test_a_connection_lost_under_way_costs_no_record(broker: Scripted) -> None:
+    delivered: list[Delivered] = []
+    with (
+        Client(broker.address) as client,
+        Producer(client, batch_bytes=100, on_delivery=delivered.append) as producer,
+    ):
+        producer.send("t", None, b"1" * 100, partition=0)
+        client.link(client.leader(TopicPartition("t", 0))).close()
+        producer.send("t", None, b"2" * 100, partition=0)
+    assert [one.records for one in delivered] == [1, 1]
+    assert [header.base_sequence for header in broker.headers()][-2:] == [0, 1]
+
+
+def test_a_partition_that_is_left_out_of_an_answer_is_sent_again(broker: Scripted) -> None:
+    empty = iter([ProduceResponse(responses=[])])
+    broker.on("Produce", lambda request, version: next(empty, None) or broker.acknowledge(request, version))
+    delivered: list[Delivered] = []
+    with Client(broker.address) as client, Producer(client, on_delivery=delivered.append) as producer:
+        producer.send("t", None, b"1", partition=0)
+    assert delivered == [Delivered(TopicPartition("t", 0), 7, 1)]

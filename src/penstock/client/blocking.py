@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from penstock.client.errors import ClientError, Unreachable, check
 from penstock.client.link import Link
@@ -32,6 +32,18 @@ TRANSACTION: Final = 1
 R = TypeVar("R", bound=Response)
 T = TypeVar("T")
 Address = tuple[str, int]
+
+
+class Posted(NamedTuple, Generic[R]):
+    """A request that was sent, and whose answer nobody has looked at."""
+
+    link: Link
+    number: int
+    response: type[R]
+
+    def collect(self) -> R:
+        """Wait for the answer."""
+        return self.link.collect(self.number, self.response)
 
 
 class Client:
@@ -71,9 +83,15 @@ class Client:
         self, request: Request, response: type[R], *, node: int | None = None, newest_version: int | None = None
     ) -> R:
         """The answer of a broker: of any, unless `node` names one. Fails rather than tries again."""
+        return self.post(request, response, node=node, newest_version=newest_version).collect()
+
+    def post(
+        self, request: Request, response: type[R], *, node: int | None = None, newest_version: int | None = None
+    ) -> Posted[R]:
+        """Ask without waiting."""
         link = self.link(node)
         try:
-            return link.call(request, response, self.timeout, newest_version)
+            return Posted(link, link.post(request, response, self.timeout, newest_version), response)
         except UnsupportedByPeer as missing:
             raise ClientError(str(missing), code=ErrorCode.UNSUPPORTED_VERSION) from None
 

@@ -1,16 +1,21 @@
-"""One socket to one broker: moves the bytes of a `PeerConnection` and keeps its deadlines."""
+"""One socket to one broker: moves the bytes of a `PeerConnection` and keeps its deadlines.
+
+An answer is read with two calls, its size and then all of it: the system puts the bytes where they stay, and a thread
+that reads ahead does not ask for the interpreter again and again while an answer of megabytes comes in.
+"""
 
 from __future__ import annotations
 
 import select
 import socket
+import struct
 import time
 from collections.abc import Sized
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock import __version__
 from penstock.client.errors import TimedOut, Unreachable
-from penstock.core.peer.connection import PeerConnection, Reply
+from penstock.core.peer.connection import FRAME_BYTES_MAX, PeerConnection, Reply
 from penstock.core.peer.errors import PeerError
 from penstock.core.peer.versions import PeerVersions
 from penstock.core.wire.schema import Request, Response
@@ -20,6 +25,11 @@ if TYPE_CHECKING:
 
 # Longer vectors than the system takes in one call are sent in several.
 SEND_PARTS_MAX = 512
+# A time of zero would mean to wait for ever.
+WAIT_SECONDS_MIN = 0.001
+
+_SIZE = struct.Struct(">i")
+_TIMEVAL = struct.Struct("@ll")
 
 R = TypeVar("R", bound=Response)
 
@@ -91,6 +101,7 @@ class Link:
         except OSError as failure:
             raise Unreachable(self.address, _reason(failure)) from failure
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.settimeout(None)
         return connection
 
     def _exchange(self, what: str, is_done: Callable[[], bool]) -> None:
@@ -105,15 +116,11 @@ class Link:
             self._replies[reply.correlation_id] = reply.message
 
     def _receive(self, what: str) -> list[Reply]:
-        deadline = self._peer.next_deadline()
-        assert deadline is not None, "somebody waits for an answer that nobody asked for"
-        left = deadline - time.monotonic()
         try:
-            self._socket.settimeout(max(left, 0.001))
-            count = self._socket.recv_into(self._peer.get_buffer())
-            if count == 0:
-                raise ConnectionResetError("it closed the connection")
-            return self._peer.received(count)
+            (size,) = _SIZE.unpack(self._read(_SIZE.size))
+            if not 0 <= size <= FRAME_BYTES_MAX:
+                raise PeerError(f"the broker's answer cannot be read: it claims to have {size} bytes")
+            return self._peer.take_frame(self._read(size))
         except TimeoutError:
             self.close()
             raise TimedOut(self.address, what, self._timeout) from None
@@ -121,16 +128,39 @@ class Link:
             self.close()
             raise Unreachable(self.address, _reason(failure)) from failure
 
+    def _read(self, count: int) -> bytes:
+        """Exactly so many bytes. What comes in one piece, as nearly all does, is not copied."""
+        pieces: list[bytes] = []
+        while count:
+            deadline = self._peer.next_deadline()
+            assert deadline is not None, "somebody waits for an answer that nobody asked for"
+            self._limit(socket.SO_RCVTIMEO, deadline - time.monotonic())
+            try:
+                piece = self._socket.recv(count, socket.MSG_WAITALL)
+            except BlockingIOError:
+                raise TimeoutError from None
+            if not piece:
+                raise ConnectionResetError("it closed the connection")
+            pieces.append(piece)
+            count -= len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _limit(self, option: int, seconds: float) -> None:
+        """How long the system waits in one call. A socket with a time-out of Python's own would be one that never waits
+        in the system, and could not be asked for all of an answer at once."""
+        whole, part = divmod(max(seconds, WAIT_SECONDS_MIN), 1)
+        self._socket.setsockopt(socket.SOL_SOCKET, option, _TIMEVAL.pack(int(whole), int(part * 1e6)))
+
     def _send(self) -> None:
         parts: list[Any] = [memoryview(_as_buffer(part)) for part in self._peer.take_output()]
         if not parts:
             return
         try:
-            self._socket.settimeout(self._timeout)
+            self._limit(socket.SO_SNDTIMEO, self._timeout)
             while parts:
                 sent = self._socket.sendmsg(parts[:SEND_PARTS_MAX])
                 parts = _after(parts, sent)
-        except TimeoutError:
+        except (TimeoutError, BlockingIOError):
             self.close()
             raise TimedOut(self.address, "a request by taking it", self._timeout) from None
         except OSError as failure:

@@ -3,6 +3,9 @@
 By default a producer is idempotent: each batch carries a sequence, so that sending it again after a lost answer cannot
 double it. Keys choose their partition as in Java's client; records without a key stay on one partition until its batch
 is full and then move on, which makes few large batches instead of many small ones.
+
+One round of requests is under way while the next is being filled. No more than that: a round that fails is sent again
+before anything behind it, which is what keeps the order of records and their sequences.
 """
 
 from __future__ import annotations
@@ -10,9 +13,11 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from penstock.client.blocking import Client
+from penstock.client.blocking import Client, Posted
 from penstock.client.errors import ClientError, check
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import by_leader, by_topic
@@ -52,6 +57,14 @@ class _Batch(NamedTuple):
     records: int
 
 
+@dataclass(slots=True)
+class _Round:
+    """Batches that were sent together, at most one of a partition: those without an answer, and what to wait for."""
+
+    unanswered: dict[TopicPartition, _Batch]
+    posted: list[Posted[ProduceResponse]] = field(default_factory=list)
+
+
 class Producer:
     """Collects records and sends them; `flush` returns once everything is acknowledged."""
 
@@ -79,6 +92,7 @@ class Producer:
         self._sequences: dict[TopicPartition, int] = {}
         self._builders: dict[TopicPartition, BatchBuilder] = {}
         self._pending_bytes = 0
+        self._round: _Round | None = None
         self._sticky: dict[str, int] = {}
 
     def __enter__(self) -> Producer:
@@ -110,20 +124,24 @@ class Producer:
             self._sticky.pop(topic, None)
             self._send([where])
         elif self._pending_bytes >= PENDING_BYTES_MAX:
-            self.flush()
+            self._send_all()
         return where
 
     def send_batch(self, where: TopicPartition, batch: BatchBuilder) -> None:
         """Add a batch that somebody else has filled. It is sent with one batch of each other partition."""
         if where in self._builders:
-            self.flush()
+            self._send_all()
         self._builders[where] = batch
         self._pending_bytes += batch.size_bytes
         if self._pending_bytes >= PENDING_BYTES_MAX:
-            self.flush()
+            self._send_all()
 
     def flush(self) -> None:
         """Send everything and wait until it is acknowledged."""
+        self._send_all()
+        self._land()
+
+    def _send_all(self) -> None:
         if self._builders:
             self._send(list(self._builders))
 
@@ -136,16 +154,30 @@ class Producer:
         return self._sticky[topic]
 
     def _send(self, places: list[TopicPartition]) -> None:
-        """Seal the batches of some partitions and send them until each has its answer."""
+        """Send the batches of some partitions, once those that are under way have their answers."""
+        self._land()
         for where in places:
             self._client.topic(where.topic, create=True)
         if self._idempotent and self._producer_id == NO_PRODUCER_ID:
             self._client.retry(self._introduce)
-        batches = {where: self._seal(where) for where in places}
+        self._round = _Round({where: self._seal(where) for where in places})
+        # What cannot be sent now is tried again when the answers are waited for.
+        with suppress(ClientError):
+            self._post(self._round)
+
+    def _land(self) -> None:
+        """Wait until every batch under way is acknowledged, and send again what is not."""
+        if self._round is None:
+            return
+        under_way, self._round = self._round, None
 
         def attempt() -> None:
-            for leader, led in by_leader(self._client, batches).items():
-                self._send_to(leader, {where: batches[where] for where in led}, batches)
+            self._collect(under_way)
+            if under_way.unanswered:
+                self._post(under_way)
+                self._collect(under_way)
+            for where in under_way.unanswered:
+                check(ErrorCode.REQUEST_TIMED_OUT, f"writing to {where}", "the broker left it out of its answer")
 
         try:
             self._client.retry(attempt, timeout=self._delivery_seconds_max)
@@ -175,33 +207,50 @@ class Producer:
         self._sequences[where] = (sequence + len(builder)) % _SEQUENCE_MODULUS
         return _Batch(data, len(builder))
 
-    def _send_to(
-        self, leader: int, batches: dict[TopicPartition, _Batch], unanswered: dict[TopicPartition, _Batch]
-    ) -> None:
-        """One request to one leader; what it acknowledged leaves `unanswered`, the first refusal is raised."""
+    def _post(self, under_way: _Round) -> None:
+        """One request to each leader."""
         client = self._client
-        ids = all(client.topic(where.topic).topic_id != ZERO_UUID for where in batches)
-        newest = None if ids else IDS_FROM - 1
-        request = self._request(batches)
-        if self._acks == 0:
-            client.link(leader).tell(request, newest)
-            for where in batches:
-                self._deliver(where, -1, unanswered)
-            return
-        answer = client.ask(request, ProduceResponse, node=leader, newest_version=newest)
+        for leader, led in by_leader(client, under_way.unanswered).items():
+            batches = {where: under_way.unanswered[where] for where in led}
+            ids = all(client.topic(where.topic).topic_id != ZERO_UUID for where in batches)
+            newest = None if ids else IDS_FROM - 1
+            request = self._request(batches)
+            if self._acks == 0:
+                client.link(leader).tell(request, newest)
+                for where in batches:
+                    self._deliver(where, -1, under_way.unanswered)
+            else:
+                posted = client.post(request, ProduceResponse, node=leader, newest_version=newest)
+                under_way.posted.append(posted)
+
+    def _collect(self, under_way: _Round) -> None:
+        """Take every answer, also behind a refusal: what was acknowledged leaves `unanswered`, and the first refusal is
+        raised."""
+        posted, under_way.posted = under_way.posted, []
+        failure: ClientError | None = None
+        for request in posted:
+            try:
+                answer = request.collect()
+            except ClientError as lost:
+                failure = failure or lost
+            else:
+                failure = self._take(answer, under_way.unanswered) or failure
+        if failure is not None:
+            raise failure
+
+    def _take(self, answer: ProduceResponse, unanswered: dict[TopicPartition, _Batch]) -> ClientError | None:
         failure: ClientError | None = None
         for topic in answer.responses:
-            name = topic.name or client.cluster.names[topic.topic_id]
+            name = topic.name or self._client.cluster.names[topic.topic_id]
             for partition in topic.partition_responses:
                 where = TopicPartition(name, partition.index)
                 try:
                     _check(where, partition)
                     self._deliver(where, partition.base_offset, unanswered)
                 except ClientError as refusal:
-                    client.forget(name)
+                    self._client.forget(name)
                     failure = failure or refusal
-        if failure is not None:
-            raise failure
+        return failure
 
     def _request(self, batches: dict[TopicPartition, _Batch]) -> ProduceRequest:
         return ProduceRequest(

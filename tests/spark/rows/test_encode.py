@@ -1,5 +1,6 @@
 """What is encoded by columns is what the plain reader reads, and goes where Java's partitioner would send it."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.core.base.errors import PenstockError
 from penstock.core.records.batch import HEADER_BYTES, read_header
+from penstock.core.records.build import BatchBuilder
 from penstock.core.records.murmur2 import murmur2 as plain_murmur2
 from penstock.core.records.murmur2 import partition_for
 from penstock.core.records.record import Record, iterate
@@ -36,7 +38,12 @@ def records_of(some: list[tuple[Any, ...]]) -> Records:
 
 
 def read_back(records: Records, batch_bytes: int) -> list[list[Record]]:
-    return [list(iterate(builder.build())) for builder in batches(records, batch_bytes)]
+    return [list(iterate(builder.build())) for builder in of_one_partition(records, batch_bytes)]
+
+
+def of_one_partition(records: Records, batch_bytes: int) -> list[BatchBuilder]:
+    (made,) = batches(records, np.array([0, len(records.values)]), batch_bytes)
+    return made
 
 
 @given(st.lists(rows, min_size=1, max_size=30), st.integers(1, 2000))
@@ -58,9 +65,21 @@ def test_a_slice_and_a_choice_encode_alike(some: list[tuple[Any, ...]], batch_by
 
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=40), st.integers(1, 1000))
 def test_batches_stay_below_their_size_unless_one_record_is_larger(values: list[bytes], batch_bytes: int) -> None:
-    for builder in batches(records_of([(b"k", value, None, 5) for value in values]), batch_bytes):
+    for builder in of_one_partition(records_of([(b"k", value, None, 5) for value in values]), batch_bytes):
         header = read_header(builder.build())
         assert header.count == 1 or header.size - HEADER_BYTES <= batch_bytes
+
+
+@given(st.lists(rows, min_size=1, max_size=30), st.integers(1, 2000), st.data())
+def test_partitions_encoded_together_are_as_if_each_were_alone(
+    some: list[tuple[Any, ...]], batch_bytes: int, data: st.DataObject
+) -> None:
+    inner = data.draw(st.sets(st.integers(1, len(some)), max_size=5))
+    groups = sorted({0, *inner, len(some)})
+    records = records_of(some)
+    together = batches(records, np.array(groups), batch_bytes)
+    alone = [of_one_partition(records.slice(first, end), batch_bytes) for first, end in pairwise(groups)]
+    assert [[one.build() for one in part] for part in together] == [[one.build() for one in part] for part in alone]
 
 
 def test_batches_are_filled_before_the_next_one_begins() -> None:
@@ -70,7 +89,7 @@ def test_batches_are_filled_before_the_next_one_begins() -> None:
 
 
 def test_a_batch_says_its_own_times() -> None:
-    (builder,) = batches(records_of([(None, b"v", None, time) for time in (50, 90, 20)]), 10_000)
+    (builder,) = of_one_partition(records_of([(None, b"v", None, time) for time in (50, 90, 20)]), 10_000)
     header = read_header(builder.build())
     assert (header.base_timestamp, header.max_timestamp) == (50, 90)
 

@@ -6,14 +6,20 @@ know its own version: more than sixty modules, which would be a sixth of what a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
+from typing import Protocol
 
 from penstock.core.base.ports import Buffer
 
 
-def _compiled() -> Callable[[Buffer], int] | None:
+class Checksum(Protocol):
+    """Of some bytes, or of all until now when the checksum of what stood before them is given."""
+
+    def __call__(self, data: Buffer, value: int = 0, /) -> int: ...
+
+
+def _compiled() -> Checksum | None:
     """The function in the extension module, or None if the package is laid out otherwise than we know it."""
     package = PathFinder.find_spec("crc32c")
     if package is None or package.submodule_search_locations is None:
@@ -23,14 +29,14 @@ def _compiled() -> Callable[[Buffer], int] | None:
         return None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    function: Callable[[Buffer], int] | None = getattr(module, "crc32c", None)
+    function: Checksum | None = getattr(module, "crc32c", None)
     return function
 
 
-def _packaged() -> Callable[[Buffer], int]:
+def _packaged() -> Checksum:
     from crc32c import crc32c
 
     return crc32c
 
 
-crc32c: Callable[[Buffer], int] = _compiled() or _packaged()
+crc32c: Checksum = _compiled() or _packaged()

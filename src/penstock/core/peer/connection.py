@@ -90,23 +90,21 @@ class PeerConnection:
         output, self._out = self._out, []
         return output
 
-    def get_buffer(self) -> memoryview:
-        """Where the driver puts the next bytes it receives."""
-        return self._frames.get_buffer()
-
-    def received(self, count: int) -> list[Reply]:
-        """`count` bytes were put into the buffer given last: the replies that are complete now."""
-        return self._replies(lambda: self._frames.received(count))
-
     def feed(self, data: Buffer) -> list[Reply]:
-        """The same for bytes that are in somebody else's buffer."""
-        return self._replies(lambda: self._frames.feed(data))
+        """Some bytes came in, cut anywhere: the replies that are complete now."""
+        # A view is overwritten by what comes next, but fetched records live as long as their reply: hence a copy.
+        return self._replies(lambda: [bytes(frame) for frame in self._frames.feed(data)])
+
+    def take_frame(self, frame: bytes) -> list[Reply]:
+        """One whole frame came in, without its size: for a driver that can read so much at once, and so copies none of
+        it. The records of the reply are views of it."""
+        return self._replies(lambda: [frame])
 
     def next_deadline(self) -> float | None:
         """When the first of the open questions must have been answered."""
         return min((question.deadline for question in self._questions), default=None)
 
-    def _replies(self, cut: Callable[[], list[memoryview]]) -> list[Reply]:
+    def _replies(self, cut: Callable[[], list[bytes]]) -> list[Reply]:
         try:
             return [reply for frame in cut() if (reply := self._take(frame)) is not None]
         except DecodeError as error:
@@ -124,17 +122,15 @@ class PeerConnection:
         self._out += request_frame(request, type(request).KEY, version, correlation_id, self._client_id)
         return correlation_id
 
-    def _take(self, frame: memoryview) -> Reply | None:
+    def _take(self, frame: bytes) -> Reply | None:
         """The reply in a frame, or None for the answer to a greeting."""
         if not self._questions:
             raise PeerError("the broker answers a question that was not asked")
         question = self._questions.popleft()
-        # The view is overwritten by what comes next, but fetched records live as long as their reply: hence a copy.
-        data = bytes(frame)
-        correlation_id, position = parse_response_header(data, question.response.KEY, question.version)
+        correlation_id, position = parse_response_header(frame, question.response.KEY, question.version)
         if correlation_id != question.correlation_id:
             raise PeerError("the broker's answers are out of order")
-        message = _decode(data, question, position)
+        message = _decode(frame, question, position)
         if isinstance(message, ApiVersionsResponse) and not self.is_ready:
             self._take_greeting(message, question)
             return None

@@ -45,11 +45,10 @@ _NULL: Final = encode(-1)
 def seal(header: BatchHeader, body: Buffer, level: int | None = None) -> bytearray:
     """The batch of a header and its unpacked body: packed by the header's codec, with length and checksum filled in."""
     packed = compress(header.codec, body, level)
-    size = HEADER_BYTES + len(packed)
-    batch = bytearray(HEADER.pack(*header._replace(length=size - LENGTH_END, crc=0)))
-    batch += packed
-    _put_crc(batch, CRC_AT, checksum.compute(batch, 0, size))
-    return batch
+    head = bytearray(HEADER.pack(*header._replace(length=HEADER_BYTES + len(packed) - LENGTH_END, crc=0)))
+    _put_crc(head, CRC_AT, checksum.of_parts(head, packed))
+    # One allocation of the right size and one copy: a batch may be a megabyte.
+    return bytearray().join((head, packed))
 
 
 def encode_record(
@@ -78,14 +77,14 @@ class BatchBuilder:
     __slots__ = ("_base_timestamp", "_body", "_count", "_max_timestamp")
 
     def __init__(self, delete_horizon: int | None = None) -> None:
-        self._body = bytearray()
+        self._body: Buffer = bytearray()
         self._count = 0
         self._max_timestamp = NO_TIMESTAMP
         self._base_timestamp = delete_horizon
 
     @classmethod
-    def of_body(cls, body: bytearray, count: int, *, base_timestamp: int, max_timestamp: int) -> BatchBuilder:
-        """One that holds records which were encoded elsewhere, from offset delta 0 on."""
+    def of_body(cls, body: Buffer, count: int, *, base_timestamp: int, max_timestamp: int) -> BatchBuilder:
+        """One that holds records which were encoded elsewhere, from offset delta 0 on. It takes no others."""
         builder = cls(base_timestamp)
         builder._body = body
         builder._count = count
@@ -109,6 +108,7 @@ class BatchBuilder:
     ) -> None:
         if self._base_timestamp is None:
             self._base_timestamp = timestamp
+        assert isinstance(self._body, bytearray), "a body that was encoded elsewhere is complete"
         self._body += encode_record(self._count, timestamp - self._base_timestamp, key, value, headers)
         self._count += 1
         if timestamp > self._max_timestamp:

@@ -15,6 +15,11 @@ def compute(buf: Buffer, pos: int, size: int) -> int:
     return crc32c(memoryview(buf)[pos + ATTRIBUTES_AT : pos + size])
 
 
+def of_parts(head: Buffer, body: Buffer) -> int:
+    """The checksum of a batch whose header and body do not stand together yet."""
+    return crc32c(body, crc32c(memoryview(head)[ATTRIBUTES_AT:]))
+
+
 def is_valid(buf: Buffer, pos: int, header: BatchHeader) -> bool:
     """Whether all the bytes of the batch are there and are those its writer checksummed."""
     return pos + header.size <= len(buf) and compute(buf, pos, header.size) == header.crc

@@ -45,10 +45,10 @@ class Codec(IntEnum):
 LEVELS: Final = {Codec.GZIP: (1, 9, -1), Codec.LZ4: (1, 17, 9), Codec.ZSTD: (-131072, 22, 3)}
 
 
-def compress(codec: int, body: Buffer, level: int | None = None) -> bytes:
-    """The body under a codec; without a level, at Kafka's default."""
+def compress(codec: int, body: Buffer, level: int | None = None) -> Buffer:
+    """The body under a codec; without a level, at Kafka's default. Without a codec it is the very body."""
     if codec == Codec.NONE:
-        return bytes(body)
+        return body
     chosen = Codec(codec)
     default = LEVELS[chosen][2] if chosen in LEVELS else 0
     return _COMPRESS[chosen](body, default if level is None else level)

@@ -1,13 +1,12 @@
 """From Arrow columns to bodies of record batches, without a Python object per record: `decode` the other way round.
 
-What stands before a record's key, between key and value, and behind the value is written with numpy for all records of
-a partition at once; one Arrow kernel then joins the five pieces of every record. Its result is the records one behind
-the other, and the batches are slices of it.
+What stands before a record's key, between key and value, and behind the value is written with numpy for all records at
+once; one Arrow kernel then joins the five pieces of every record. Its result is the records one behind the other, and
+the batches are slices of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -22,6 +21,7 @@ from penstock.spark.rows.varints import Numbers, lengths, write_column
 
 # More than any record spends on sizes, times and offsets.
 RECORD_OVERHEAD_BYTES_MAX: Final = 40
+_ATTRIBUTES_BYTES: Final = 1
 _NO_HEADERS: Final = b"\x00"
 _MISSING: Final = -1
 
@@ -50,20 +50,24 @@ class Records(NamedTuple):
         return found if self.headers is None else found + _sizes(self.headers)
 
 
-def batches(records: Records, batch_bytes: int) -> Iterator[BatchBuilder]:
-    """Records of one partition as batches of at most so many bytes, or of one record that is larger."""
-    cuts = _cuts(records.sizes(), batch_bytes)
-    firsts = np.repeat(cuts[:-1], np.diff(cuts))
-    deltas = np.arange(len(records.values)) - firsts
+def batches(records: Records, groups: Numbers, batch_bytes: int) -> list[list[BatchBuilder]]:
+    """Records as batches of at most so many bytes, or of one record that is larger. The groups are where the records of
+    a partition begin, and where the last one ends: all are encoded at once, and the batches are views of the result."""
+    sizes = records.sizes()
+    cuts = [first + _cuts(sizes[first:end], batch_bytes) for first, end in pairwise(groups.tolist())]
+    firsts = np.concatenate([np.repeat(edges[:-1], np.diff(edges)) for edges in cuts])
+    deltas = np.arange(len(sizes)) - firsts
     joined = Binary.of(_encoded(records, records.times - records.times[firsts], deltas))
-    body = joined.data.data
-    for first, end in pairwise(cuts):
-        yield BatchBuilder.of_body(
-            bytearray(body[joined.starts[first] : joined.ends[end - 1]]),
-            int(end - first),
-            base_timestamp=int(records.times[first]),
-            max_timestamp=int(records.times[first:end].max()),
-        )
+    return [[_batch(records.times, joined, first, end) for first, end in pairwise(edges.tolist())] for edges in cuts]
+
+
+def _batch(times: Numbers, joined: Binary, first: int, end: int) -> BatchBuilder:
+    return BatchBuilder.of_body(
+        joined.data.data[joined.starts[first] : joined.ends[end - 1]],
+        end - first,
+        base_timestamp=int(times[first]),
+        max_timestamp=int(times[first:end].max()),
+    )
 
 
 def _cuts(sizes: Numbers, batch_bytes: int) -> Numbers:
@@ -82,23 +86,25 @@ def _encoded(records: Records, time_deltas: Numbers, offset_deltas: Numbers) -> 
     key_sizes, value_sizes = _declared(records.keys), _declared(records.values)
     headers = pa.scalar(_NO_HEADERS) if records.headers is None else records.headers
     header_bytes = 1 if records.headers is None else _sizes(records.headers)
-    size = 1 + lengths(time_deltas) + lengths(offset_deltas) + lengths(key_sizes) + np.maximum(key_sizes, 0)
-    size += lengths(value_sizes) + np.maximum(value_sizes, 0) + header_bytes
-    heads = _numbers(size, None, time_deltas, offset_deltas, key_sizes)
-    middles = _numbers(value_sizes)
+    before_key = (time_deltas, offset_deltas, key_sizes)
+    head_bytes = _ATTRIBUTES_BYTES + sum(map(lengths, before_key))
+    value_size_bytes = lengths(value_sizes)
+    size = head_bytes + np.maximum(key_sizes, 0) + value_size_bytes + np.maximum(value_sizes, 0) + header_bytes
+    heads = _numbers(lengths(size) + head_bytes, size, None, *before_key)
+    middles = _numbers(value_size_bytes, value_sizes)
     return pc.binary_join_element_wise(
         heads, records.keys, middles, records.values, headers, b"", null_handling="replace", null_replacement=b""
     )
 
 
-def _numbers(*columns: Numbers | None) -> pa.Array:
-    """The numbers of a row, one varint behind the other. None is the byte of attributes, which are all unset."""
-    sizes = sum(np.int64(1) if column is None else lengths(column) for column in columns)
+def _numbers(sizes: Numbers, *columns: Numbers | None) -> pa.Array:
+    """The numbers of a row, one varint behind the other, given how many bytes they take together. None is the byte of
+    attributes, which are all unset."""
     bounds = np.concatenate(([0], np.cumsum(sizes)))
     out = np.zeros(int(bounds[-1]), np.uint8)
     position = bounds[:-1]
     for column in columns:
-        position = position + 1 if column is None else write_column(out, position, column)
+        position = position + _ATTRIBUTES_BYTES if column is None else write_column(out, position, column)
     return binary_array(out, bounds)
 
 
@@ -111,11 +117,16 @@ def encoded_headers(column: pa.Array) -> pa.Array | None:
     names, values = (child.cast(pa.binary()) for child in flat.flatten())
     if names.null_count:
         raise PenstockError("a header has no key: Kafka's headers may lack a value, never a key")
-    pieces = (_numbers(_declared(names)), names, _numbers(_declared(values)), values)
+    pieces = (_declared_numbers(names), names, _declared_numbers(values), values)
     joined = Binary.of(pc.binary_join_element_wise(*pieces, b"", null_handling="replace", null_replacement=b""))
     edges = np.concatenate((joined.starts[:1] if len(joined.starts) else [0], joined.ends))
     bounds = edges[np.concatenate(([0], np.cumsum(counts)))]
-    return pc.binary_join_element_wise(_numbers(counts), binary_array(joined.data, bounds), b"")
+    return pc.binary_join_element_wise(_numbers(lengths(counts), counts), binary_array(joined.data, bounds), b"")
+
+
+def _declared_numbers(array: pa.Array) -> pa.Array:
+    declared = _declared(array)
+    return _numbers(lengths(declared), declared)
 
 
 def _sizes(array: pa.Array) -> Numbers:

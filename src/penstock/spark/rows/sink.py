@@ -25,6 +25,7 @@ from pyspark.sql.types import (
 
 from penstock.client.metadata import TopicPartition
 from penstock.spark.rows.settings import ClientSettings, SettingRefused
+from penstock.spark.rows.workers import settle
 from penstock.spark.rows.writing import SinkSettings, write_rows
 from penstock.spark.shipping import Shipped
 
@@ -79,6 +80,7 @@ class PenstockWriter(Shipped, DataSourceArrowWriter):
         return (self._sink,)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        settle()
         return RowsWritten(*write_rows(self._sink, iterator))
 
 
@@ -92,6 +94,7 @@ class PenstockStreamWriter(Shipped, DataSourceStreamArrowWriter):
         return (self._sink,)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        settle()
         return RowsWritten(*write_rows(self._sink, iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,7 +22,6 @@ from penstock.client.metadata import TopicPartition
 from penstock.client.producing import Delivered, Producer
 from penstock.core.base.errors import PenstockError
 from penstock.core.records.batch import HEADER_BYTES
-from penstock.core.records.build import BatchBuilder
 from penstock.core.records.codecs import Codec
 from penstock.spark.rows.arrays import Binary
 from penstock.spark.rows.encode import Records, batches, encoded_headers
@@ -139,23 +138,14 @@ class _TopicWriter:
     def write(self, records: Records, named: pa.Array | None) -> None:
         partitions = self._partitioner.partitions(Binary.of(records.keys), named, records.sizes())
         order = np.argsort(partitions, kind="stable")
-        sorted_records, numbers = records.take(order), partitions[order]
-        firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
-        pending = [
-            (int(numbers[first]), batches(sorted_records.slice(first, end), self._batch_bytes))
-            for first, end in pairwise([*firsts, len(numbers)])
-        ]
-        self._send_in_turns(pending)
-
-    def _send_in_turns(self, pending: list[tuple[int, Iterator[BatchBuilder]]]) -> None:
-        """One batch of each partition at a time, because that is what a request holds."""
-        while pending:
-            for partition, waiting in tuple(pending):
-                batch = next(waiting, None)
-                if batch is None:
-                    pending.remove((partition, waiting))
-                else:
-                    self._producer.send_batch(TopicPartition(self._topic, partition), batch)
+        numbers = partitions[order]
+        groups = np.append(np.flatnonzero(np.diff(numbers, prepend=-1)), len(numbers))
+        made = batches(records.take(order), groups, self._batch_bytes)
+        # One batch of each partition at a time, because that is what a request holds.
+        for turn in zip_longest(*made):
+            for number, batch in zip(numbers[groups[:-1]].tolist(), turn, strict=True):
+                if batch is not None:
+                    self._producer.send_batch(TopicPartition(self._topic, number), batch)
 
 
 def _message_bytes_max(client: Client, topic: str) -> int:

@@ -110,7 +110,9 @@ def tasks(
 def read_task(partition: InputPartition) -> Iterator[RecordBatch]:
     """Runs on executors. Spark plans a task even for a query that has none."""
     from penstock.spark.rows.fetching import read_range
+    from penstock.spark.rows.workers import settle
 
+    settle()
     return iter(()) if partition.value is None else read_range(partition.value)
 
 
