@@ -1,15 +1,12 @@
-"""Fixed seeds in every test run, many more in `make soak`; together they must have seen all kinds of trouble."""
+"""Fixed seeds in every test run; `make soak` runs many more, of the node and of the log in a file each."""
 
 from __future__ import annotations
-
-from collections import Counter
-from collections.abc import Callable
 
 import pytest
 
 from penstock.sim.log_scenario import run_log_seed
-from penstock.sim.report import Report
 from penstock.sim.run import MUST_HAPPEN, main, run_seed
+from tests.sim.many_seeds import LOG_MUST_HAPPEN, run_all
 
 NODE_SEEDS = range(25)
 LOG_SEEDS = range(20)
@@ -22,28 +19,6 @@ REGRESSIONS = {
 LOG_REGRESSIONS = {
     1252: "a flush took for synced what was appended while it synced another segment",
 }
-SOAK_NODE_SEEDS = range(1_000, 1_600)
-SOAK_LOG_SEEDS = range(1_000, 2_000)
-LOG_MUST_HAPPEN = (
-    "crash",
-    "power-loss",
-    "torn-write",
-    "disk-full",
-    "slow-sync",
-    "records-acknowledged",
-    "clock-jumps",
-    "segment-packed",
-)
-
-
-def run_all(run: Callable[[int], Report], seeds: range, must_happen: tuple[str, ...]) -> None:
-    counts: Counter[str] = Counter()
-    for seed in seeds:
-        report = run(seed)
-        tail = "\n".join(report.tail[-40:])
-        assert report.failure is None, f"seed {seed}: {report.failure!r}\n{tail}"
-        counts.update(report.counts)
-    assert [what for what in must_happen if not counts[what]] == []
 
 
 @pytest.mark.slow
@@ -66,16 +41,6 @@ def test_what_a_seed_once_showed_of_the_log_is_mended(seed: int) -> None:
 @pytest.mark.slow
 def test_the_log_alone_keeps_its_promises() -> None:
     run_all(run_log_seed, LOG_SEEDS, LOG_MUST_HAPPEN)
-
-
-@pytest.mark.soak
-def test_the_node_keeps_its_promises_over_many_seeds() -> None:
-    run_all(run_seed, SOAK_NODE_SEEDS, MUST_HAPPEN)
-
-
-@pytest.mark.soak
-def test_the_log_keeps_its_promises_over_many_seeds() -> None:
-    run_all(run_log_seed, SOAK_LOG_SEEDS, LOG_MUST_HAPPEN)
 
 
 def test_the_command_prints_what_happened() -> None:
