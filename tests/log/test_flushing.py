@@ -28,3 +28,20 @@ def test_what_is_called_synced_survives_power_loss(seed: int) -> None:
     files.disk.lose_power(chance)
     found = load(MemoryFiles(files.disk)).logs.get(("orders", 0))
     assert (0 if found is None else found.end_offset) >= promised
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_power_loss_leaves_the_log_from_its_beginning(seed: int) -> None:
+    chance = Random(seed)
+    files = MemoryFiles()
+    log = new_log(files)
+    files.delay = chance
+    for _ in range(chance.randrange(5, 60)):
+        if chance.random() < 0.3:
+            fill(log, 1, size=600)
+        else:
+            files.finish_one()
+    files.disk.lose_power(chance)
+    found = load(MemoryFiles(files.disk)).logs.get(("orders", 0))
+    assert found is None or found.start_offset == 0
+    assert found is None or [segment.base_offset for segment in found.segments][:1] == [0]

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock import __version__
 from penstock.client.errors import TimedOut, Unreachable
+from penstock.core.base.ports import Buffer
 from penstock.core.peer.connection import FRAME_BYTES_MAX, PeerConnection, Reply
 from penstock.core.peer.errors import PeerError
 from penstock.core.peer.versions import PeerVersions
+from penstock.core.records.build import Sealed
 from penstock.core.wire.schema import Request, Response
 
 if TYPE_CHECKING:
@@ -152,7 +154,7 @@ class Link:
         self._socket.setsockopt(socket.SOL_SOCKET, option, _TIMEVAL.pack(int(whole), int(part * 1e6)))
 
     def _send(self) -> None:
-        parts: list[Any] = [memoryview(_as_buffer(part)) for part in self._peer.take_output()]
+        parts: list[Any] = [memoryview(buffer) for part in self._peer.take_output() for buffer in _buffers(part)]
         if not parts:
             return
         try:
@@ -168,9 +170,11 @@ class Link:
             raise Unreachable(self.address, _reason(failure)) from failure
 
 
-def _as_buffer(part: Sized) -> bytes | bytearray | memoryview:
+def _buffers(part: Sized) -> tuple[Buffer, ...]:
+    if isinstance(part, Sealed):
+        return part.header, part.body
     assert isinstance(part, bytes | bytearray | memoryview), "a client sends bytes, not slices of files"
-    return part
+    return (part,)
 
 
 def _after(parts: list[Any], sent: int) -> list[Any]:

@@ -23,7 +23,7 @@ from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import by_leader, by_topic
 from penstock.core.base.errors import ErrorCode
 from penstock.core.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
-from penstock.core.records.build import BatchBuilder
+from penstock.core.records.build import BatchBuilder, Sealed
 from penstock.core.records.codecs import Codec
 from penstock.core.records.murmur2 import partition_for
 from penstock.core.wire.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -53,7 +53,7 @@ class Delivered(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    data: bytearray
+    data: Sealed
     records: int
 
 

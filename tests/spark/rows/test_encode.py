@@ -38,7 +38,7 @@ def records_of(some: list[tuple[Any, ...]]) -> Records:
 
 
 def read_back(records: Records, batch_bytes: int) -> list[list[Record]]:
-    return [list(iterate(builder.build())) for builder in of_one_partition(records, batch_bytes)]
+    return [list(iterate(builder.build().joined())) for builder in of_one_partition(records, batch_bytes)]
 
 
 def of_one_partition(records: Records, batch_bytes: int) -> list[BatchBuilder]:
@@ -66,7 +66,7 @@ def test_a_slice_and_a_choice_encode_alike(some: list[tuple[Any, ...]], batch_by
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=40), st.integers(1, 1000))
 def test_batches_stay_below_their_size_unless_one_record_is_larger(values: list[bytes], batch_bytes: int) -> None:
     for builder in of_one_partition(records_of([(b"k", value, None, 5) for value in values]), batch_bytes):
-        header = read_header(builder.build())
+        header = read_header(builder.build().joined())
         assert header.count == 1 or header.size - HEADER_BYTES <= batch_bytes
 
 
@@ -79,7 +79,9 @@ def test_partitions_encoded_together_are_as_if_each_were_alone(
     records = records_of(some)
     together = batches(records, np.array(groups), batch_bytes)
     alone = [of_one_partition(records.slice(first, end), batch_bytes) for first, end in pairwise(groups)]
-    assert [[one.build() for one in part] for part in together] == [[one.build() for one in part] for part in alone]
+    assert [[one.build().joined() for one in part] for part in together] == [
+        [one.build().joined() for one in part] for part in alone
+    ]
 
 
 def test_batches_are_filled_before_the_next_one_begins() -> None:
@@ -90,7 +92,7 @@ def test_batches_are_filled_before_the_next_one_begins() -> None:
 
 def test_a_batch_says_its_own_times() -> None:
     (builder,) = of_one_partition(records_of([(None, b"v", None, time) for time in (50, 90, 20)]), 10_000)
-    header = read_header(builder.build())
+    header = read_header(builder.build().joined())
     assert (header.base_timestamp, header.max_timestamp) == (50, 90)
 
 

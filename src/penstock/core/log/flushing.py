@@ -24,14 +24,19 @@ def flush(log: Log) -> Steps[None]:
     """Bring everything that is Written now to the disk. Appends and rolls may happen meanwhile; one flush at a time."""
     while log.is_flushing:
         yield Pause()
+    yield from _alone(log, _flush(log))
+
+
+def _alone(log: Log, steps: Steps[None]) -> Steps[None]:
     log.is_flushing = True
     try:
-        yield from _flush(log)
-    except SyncFailed as failure:
-        log.fail(failure)
+        yield from steps
+    except FileFailure as failure:
+        if isinstance(failure, SyncFailed):
+            log.fail(failure)
+        log.flush_ended(succeeded=False)
         raise
-    finally:
-        log.is_flushing = False
+    log.flush_ended(succeeded=True)
 
 
 def _flush(log: Log) -> Steps[None]:
@@ -104,15 +109,12 @@ def settle_owner(log: Log) -> Steps[None]:
         yield Pause()
     if not log.is_new or log.failure is not None or log.is_gone:
         return
-    log.is_flushing = True
-    try:
-        yield from sync_folder(log.dir)
-        yield from _sync_owner(log)
-    except SyncFailed as failure:
-        log.fail(failure)
-        raise
-    finally:
-        log.is_flushing = False
+    yield from _alone(log, _settle_owner(log))
+
+
+def _settle_owner(log: Log) -> Steps[None]:
+    yield from sync_folder(log.dir)
+    yield from _sync_owner(log)
 
 
 def close(log: Log) -> Steps[None]:

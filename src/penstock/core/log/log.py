@@ -70,6 +70,7 @@ class Log:
         "is_maintaining",
         "is_new",
         "is_packing",
+        "is_rootless",
         "names_changed",
         "on_progress",
         "orphans",
@@ -133,6 +134,8 @@ class Log:
         # Names in the folder changed since its last SyncDir; the folder's own name is new.
         self.names_changed = False
         self.is_new = False
+        # Writes to the next file are held until the name of the first one lasts.
+        self.is_rootless = False
         self.trash: list[tuple[int, File]] = []
         self.unsynced_since_ms: int | None = None
         self._recent_offsets = array("q")
@@ -181,7 +184,8 @@ class Log:
         batches = self._accepted
         if not batches:
             return
-        if not self.writes and self.context.files.append(self.active.log, batches, self._appended):
+        held = bool(self.writes) or self.is_rootless
+        if not held and self.context.files.append(self.active.log, batches, self._appended):
             self.written_offset = self.end_offset
         else:
             self._await_write(self.active, batches, self._accepted_headers)
@@ -219,12 +223,14 @@ class Log:
         """Queue a write behind those in flight. One file's first write waits for the last one of the file before, so
         that after a crash the log is whole up to some offset and empty behind it."""
         writes = self.writes
-        held = bool(writes) and (writes[-1].segment is not segment or writes[-1].data is not None)
+        held = self.is_rootless or (bool(writes) and (writes[-1].segment is not segment or writes[-1].data is not None))
         position = segment.size_bytes - sum(map(len, batches))
         write = Write(segment, position, self.end_offset, headers, b"".join(batches) if held else None)
         first = not writes
         writes.append(write)
-        if not held and not first:
+        if held:
+            self._go_on()
+        elif not first:
             write.is_done = self.context.files.append(segment.log, batches, self._appended)
 
     def _appended(self, result: object) -> None:
@@ -246,12 +252,17 @@ class Log:
         writes = self.writes
         while writes and writes[0].is_done:
             self.written_offset = writes.popleft().end_offset
-            if writes and writes[0].data is not None:
-                self._issue_held()
+            self._go_on()
         if not writes and self.pending_snapshots:
             self.request_flush()
 
-    def _issue_held(self) -> None:
+    def _go_on(self) -> None:
+        """Issue what was held, if nothing stands before it any more."""
+        if not self.writes or self.writes[0].data is None:
+            return
+        if self.is_rootless and self.failure is None:
+            self.request_flush()
+            return
         segment = self.writes[0].segment
         for write in self.writes:
             if write.segment is not segment:
@@ -269,6 +280,7 @@ class Log:
         self.end_offset = self.written_offset
         self._suspend_producers(lost)
         truncation.drop_unwritten(self, lost[0].segment, lost[0].position)
+        self.is_rootless = self.is_rootless and not self.has_roots
         self._progress()
         if not self.orphans:
             self._begin_repair()
@@ -309,8 +321,16 @@ class Log:
         self.segments.append(self.active)
         self.forget_recent()
         self.pending_snapshots[self.end_offset] = snapshots.encode(self.producers)
+        self.is_rootless = not self.has_roots
         self.request_flush()
         return self.active
+
+    @property
+    def has_roots(self) -> bool:
+        """Whether the name of the first file lasts, or is the only one. Otherwise a power loss could take it and leave
+        the next, and the log would begin in the middle of what was sent: with a producer's second batch, whose first
+        one then comes too late."""
+        return self.active is self.segments[0] or self.synced_offset > self.segments[0].base_offset
 
     def request_flush(self) -> None:
         """Flush in the background; one that is under way is followed by another, however often it was asked for."""
@@ -323,7 +343,17 @@ class Log:
     def _flushed(self, result: object) -> None:
         _expect_no_mistake(result)
         self._progress()
-        if self.flush_wanted and not isinstance(result, Exception):
+
+    def flush_ended(self, succeeded: bool) -> None:
+        """A flush is over, whoever asked for it."""
+        self.is_flushing = False
+        # After a failure there is nothing to wait for: the next append meets it too.
+        self.is_rootless = self.is_rootless and succeeded and not self.has_roots
+        self._go_on()
+        if self.writes and self.writes[0].is_done:
+            self._retire_writes()
+            self._progress()
+        if self.flush_wanted and succeeded:
             self.request_flush()
 
     def flush(self) -> Steps[None]:

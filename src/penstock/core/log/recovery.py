@@ -66,6 +66,9 @@ def open_log(
     if trusted < len(log.segments):
         yield from _recover(log, trusted)
     yield from _finish(log, standing, now_ms)
+    if not standing.clean and not log.has_roots:
+        # The last run may have ended before the name of the first file would last.
+        yield from sync_folder(folder)
     if not standing.clean and settings.flush_messages == 1:
         # Only what is synced counts for such a topic, and what we just read may not be.
         yield from flush(log)

@@ -1,4 +1,4 @@
-"""Batches made by us: by coordinators, the client, compaction and tests. All end in `seal`, which packs and checksums.
+"""Batches made by us: by coordinators, the client, compaction and tests. All end in `seal_apart`: packed and checksummed.
 
 Compaction keeps a batch's identity - base offset, last offset delta, sequence, producer - and drops records from its
 body, so that producer state can still be read from what is left. Records keep their bytes; only a new delete horizon,
@@ -8,6 +8,7 @@ which takes the base timestamp's place, changes their timestamp deltas.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
@@ -42,13 +43,31 @@ _put_crc: Final = Struct(">I").pack_into
 _NULL: Final = encode(-1)
 
 
-def seal(header: BatchHeader, body: Buffer, level: int | None = None) -> bytearray:
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A batch whose header and body stand apart: whoever sends it needs no copy of a body that may be a megabyte."""
+
+    header: bytearray
+    body: Buffer
+
+    def __len__(self) -> int:
+        return len(self.header) + len(self.body)
+
+    def joined(self) -> bytearray:
+        return bytearray().join((self.header, self.body))
+
+
+def seal_apart(header: BatchHeader, body: Buffer, level: int | None = None) -> Sealed:
     """The batch of a header and its unpacked body: packed by the header's codec, with length and checksum filled in."""
     packed = compress(header.codec, body, level)
     head = bytearray(HEADER.pack(*header._replace(length=HEADER_BYTES + len(packed) - LENGTH_END, crc=0)))
     _put_crc(head, CRC_AT, checksum.of_parts(head, packed))
-    # One allocation of the right size and one copy: a batch may be a megabyte.
-    return bytearray().join((head, packed))
+    return Sealed(head, packed)
+
+
+def seal(header: BatchHeader, body: Buffer, level: int | None = None) -> bytearray:
+    """The same, in one piece."""
+    return seal_apart(header, body, level).joined()
 
 
 def encode_record(
@@ -126,7 +145,7 @@ class BatchBuilder:
         base_sequence: int = NO_SEQUENCE,
         leader_epoch: int = NO_LEADER_EPOCH,
         log_append_time: int | None = None,
-    ) -> bytearray:
+    ) -> Sealed:
         assert self._count > 0, "a batch without records is made by empty_batch"
         attributes |= codec | (0 if log_append_time is None else LOG_APPEND_TIME_BIT)
         header = BatchHeader(
@@ -144,7 +163,7 @@ class BatchBuilder:
             base_sequence=base_sequence,
             count=self._count,
         )
-        return seal(header, self._body, level)
+        return seal_apart(header, self._body, level)
 
 
 def build_batch(
@@ -179,7 +198,7 @@ def build_batch(
         base_sequence=base_sequence,
         leader_epoch=leader_epoch,
         log_append_time=log_append_time,
-    )
+    ).joined()
 
 
 def rebuild(header: BatchHeader, body: bytes, kept: Sequence[Span], delete_horizon: int | None = None) -> bytearray:

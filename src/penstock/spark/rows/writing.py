@@ -137,13 +137,14 @@ class _TopicWriter:
 
     def write(self, records: Records, named: pa.Array | None) -> None:
         partitions = self._partitioner.partitions(Binary.of(records.keys), named, records.sizes())
-        order = np.argsort(partitions, kind="stable")
-        numbers = partitions[order]
-        groups = np.append(np.flatnonzero(np.diff(numbers, prepend=-1)), len(numbers))
-        made = batches(records.take(order), groups, self._batch_bytes)
+        if (np.diff(partitions) < 0).any():
+            order = np.argsort(partitions, kind="stable")
+            records, partitions = records.take(order), partitions[order]
+        groups = np.append(np.flatnonzero(np.diff(partitions, prepend=-1)), len(partitions))
+        made = batches(records, groups, self._batch_bytes)
         # One batch of each partition at a time, because that is what a request holds.
         for turn in zip_longest(*made):
-            for number, batch in zip(numbers[groups[:-1]].tolist(), turn, strict=True):
+            for number, batch in zip(partitions[groups[:-1]].tolist(), turn, strict=True):
                 if batch is not None:
                     self._producer.send_batch(TopicPartition(self._topic, number), batch)
 
