@@ -96,11 +96,13 @@ def _reached(metric: Metric, value: float, bound: float) -> bool:
     return value >= bound if metric.higher_is_better else value <= bound
 
 
-def print_table(lines: list[Line], title: str = "Penstock beside Apache Kafka (medians)") -> None:
+def print_table(
+    lines: list[Line], title: str = "Penstock beside Apache Kafka (medians)", floor: str = "C floor"
+) -> None:
     table = Table(title=title)
     for heading in ("scenario", "figure"):
         table.add_column(heading)
-    for heading in ("penstock", "kafka", "ratio", "C floor"):
+    for heading in ("penstock", "kafka", "ratio", floor):
         table.add_column(heading, justify="right")
     for heading in ("must be", ""):
         table.add_column(heading)

@@ -3,7 +3,7 @@
     python -m bench.spark [--quick] [--only NAME]... [--rounds N] [--cores N]... [--backlog-gb N] [--name NAME]
 
 Ends with 1 when a floor is missed. The floors count with as many cores as the machine has; figures for one core are
-there for the reader.
+there for the reader. "Spark alone" is a source or sink in Python that talks to nobody.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from bench.brokers import PenstockBroker
 from bench.report import Line, Rounds, lines_of, print_table
 from bench.run import keep, say
+from bench.spark_floor import floor_source
 from bench.spark_work import LARGE_BYTES, PARTITIONS, SMALL_BYTES, WORKS, Backlog, Place, Work, digest
 from bench.topics import topic
 from penstock.spark.rows.settings import ClientSettings
@@ -30,7 +31,7 @@ from penstock.spark.session import session as penstock_session
 from tests.spark.environment import WORKER_PATH, calm_settings
 from tests.spark.stock import connector_jars
 
-CONNECTORS = ("penstock", "kafka")
+CONNECTORS = ("penstock", "kafka", "floor")
 RIVAL = "Spark's Kafka connector"
 FILL_ROWS = 20_000
 CORES_MAX = 2
@@ -39,6 +40,7 @@ CORES_MAX = 2
 @dataclass(frozen=True, slots=True)
 class Scale:
     rounds: int
+    # All multiples of the partitions and of a stream's batches.
     rows: dict[int, int]
     backlog_gb: float
 
@@ -66,7 +68,7 @@ def main() -> int:
                     measure_backlog(spark, broker, scale, lines, rounds)
     finally:
         broker.close()
-    print_table(lines, f"format('penstock') beside {RIVAL} (medians)")
+    print_table(lines, f"format('penstock') beside {RIVAL} (medians)", floor="Spark alone")
     keep(lines, rounds, arguments.name or ("spark-quick" if arguments.quick else "spark"), RIVAL)
     return 1 if any(line.verdict == "MISS" for line in lines) else 0
 
@@ -101,6 +103,7 @@ def measure(
         with full_topic(spark, broker, rows, value_bytes) as place:
             say(f"both read the same {rows:,} rows of {value_bytes} B, which warms them up")
             assert digest(place, "penstock") == digest(place, "kafka"), "the connectors read different rows"
+            spark.dataSource.register(floor_source(rows, value_bytes))
             for work in due:
                 named = work if cores == CORES_MAX else replace(work, name=f"{work.name}_{cores}core", ratio_floor=None)
                 rounds[named.name] = take_turns(named, place, scale.rounds)
@@ -108,7 +111,7 @@ def measure(
 
 
 def take_turns(work: Work, place: Place, count: int) -> Rounds:
-    """The order changes every round, and a round before them is not counted: it compiles the JVM's hot paths."""
+    """All take turns, in an order that changes. The first round is not counted: it compiles the JVM's hot paths."""
     rounds: Rounds = {connector: [] for connector in CONNECTORS}
     for number in range(count + 1):
         for connector in CONNECTORS if number % 2 == 0 else CONNECTORS[::-1]:

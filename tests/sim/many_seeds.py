@@ -8,7 +8,7 @@ from collections.abc import Callable
 from penstock.sim.report import Report
 
 # As many seeds as surely meet every kind of trouble, and few enough to hear of a failure before all have run.
-SEEDS_PER_TEST = 50
+SEEDS_PER_TEST = 200
 LOG_MUST_HAPPEN = (
     "crash",
     "power-loss",

@@ -15,7 +15,7 @@ from penstock.core.base.errors import PenstockError
 from penstock.core.records.codecs import Codec
 
 PREFIX: Final = "kafka."
-FETCH_BYTES: Final = 4 * 1024 * 1024
+FETCH_BYTES: Final = 8 * 1024 * 1024
 BATCH_BYTES: Final = 512 * 1024
 ISOLATION_LEVELS: Final = ("read_uncommitted", "read_committed")
 
