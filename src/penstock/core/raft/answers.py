@@ -1,0 +1,148 @@
+"""Answers to the requests of a quorum, each with what its sender needs to find the leader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.raft.ids import NOBODY, TOPIC, TOPIC_ID, UNKNOWN_OFFSET, Endpoint, address
+from penstock.core.wire.api import add_raft_voter, begin_quorum_epoch, end_quorum_epoch, remove_raft_voter
+from penstock.core.wire.api import fetch as fetch_api
+from penstock.core.wire.api import fetch_snapshot as snapshot_api
+from penstock.core.wire.api import update_raft_voter as update_api
+from penstock.core.wire.api import vote as vote_api
+
+if TYPE_CHECKING:
+    from penstock.core.raft.member import Member
+    from penstock.core.raft.snapshots import Judgement
+
+Node = TypeVar("Node")
+
+
+def leader_id(member: Member) -> int:
+    return NOBODY if member.election.leader_id is None else member.election.leader_id
+
+
+def leader_endpoint(member: Member) -> Endpoint | None:
+    """Where the leader listens, if it is known who and where it is."""
+    if member.election.leader_id is None:
+        return None
+    return address(member.leader_endpoints, member.local.listener)
+
+
+def _leader_node(member: Member, make: Callable[..., Node]) -> list[Node]:
+    """Each API declares a struct of its own for a node and its address."""
+    endpoint = leader_endpoint(member)
+    return [] if endpoint is None else [make(node_id=leader_id(member), host=endpoint.host, port=endpoint.port)]
+
+
+def vote(member: Member, code: ErrorCode, *, granted: bool = False) -> vote_api.VoteResponse:
+    partition = vote_api.ResponsePartitionData(
+        partition_index=0,
+        error_code=code,
+        leader_id=leader_id(member),
+        leader_epoch=member.epoch,
+        vote_granted=granted,
+    )
+    return vote_api.VoteResponse(
+        topics=[vote_api.ResponseTopicData(topic_name=TOPIC, partitions=[partition])],
+        node_endpoints=_leader_node(member, vote_api.NodeEndpoint),
+    )
+
+
+def begin_epoch(member: Member, code: ErrorCode) -> begin_quorum_epoch.BeginQuorumEpochResponse:
+    api = begin_quorum_epoch
+    partition = api.ResponsePartitionData(
+        partition_index=0, error_code=code, leader_id=leader_id(member), leader_epoch=member.epoch
+    )
+    return api.BeginQuorumEpochResponse(
+        topics=[api.ResponseTopicData(topic_name=TOPIC, partitions=[partition])],
+        node_endpoints=_leader_node(member, api.NodeEndpoint),
+    )
+
+
+def end_epoch(member: Member, code: ErrorCode) -> end_quorum_epoch.EndQuorumEpochResponse:
+    api = end_quorum_epoch
+    partition = api.ResponsePartitionData(
+        partition_index=0, error_code=code, leader_id=leader_id(member), leader_epoch=member.epoch
+    )
+    return api.EndQuorumEpochResponse(
+        topics=[api.ResponseTopicData(topic_name=TOPIC, partitions=[partition])],
+        node_endpoints=_leader_node(member, api.NodeEndpoint),
+    )
+
+
+def fetch(
+    member: Member, code: ErrorCode, high_watermark: int = UNKNOWN_OFFSET, judgement: Judgement | None = None
+) -> fetch_api.FetchResponse:
+    """Without records: who performs the answer reads them from the log."""
+    partition = fetch_api.PartitionData(
+        partition_index=0,
+        error_code=code,
+        high_watermark=high_watermark,
+        log_start_offset=member.log.start_offset,
+        diverging_epoch=_diverging(judgement),
+        current_leader=fetch_api.LeaderIdAndEpoch(leader_id=leader_id(member), leader_epoch=member.epoch),
+        snapshot_id=_snapshot_instead(member, judgement),
+        records=b"",
+    )
+    return fetch_api.FetchResponse(
+        responses=[fetch_api.FetchableTopicResponse(topic=TOPIC, topic_id=TOPIC_ID, partitions=[partition])],
+        node_endpoints=_leader_node(member, fetch_api.NodeEndpoint),
+    )
+
+
+def _diverging(judgement: Judgement | None) -> fetch_api.EpochEndOffset:
+    if judgement is None or judgement.end is None:
+        return fetch_api.EpochEndOffset()
+    return fetch_api.EpochEndOffset(epoch=judgement.end.epoch, end_offset=judgement.end.offset)
+
+
+def _snapshot_instead(member: Member, judgement: Judgement | None) -> fetch_api.SnapshotId:
+    latest = member.snapshots.latest
+    if judgement is None or not judgement.needs_snapshot or latest is None:
+        return fetch_api.SnapshotId()
+    return fetch_api.SnapshotId(end_offset=latest.id.end_offset, epoch=latest.id.epoch)
+
+
+def fetch_snapshot(
+    member: Member, code: ErrorCode, partition: snapshot_api.RequestPartitionSnapshot, size_bytes: int = 0
+) -> snapshot_api.FetchSnapshotResponse:
+    asked = partition.snapshot_id
+    found = code is ErrorCode.NONE
+    answer = snapshot_api.ResponsePartitionSnapshot(
+        index=partition.partition,
+        error_code=code,
+        snapshot_id=snapshot_api.ResponseSnapshotId(
+            end_offset=asked.end_offset if found else 0, epoch=asked.epoch if found else 0
+        ),
+        current_leader=snapshot_api.LeaderIdAndEpoch(leader_id=leader_id(member), leader_epoch=member.epoch),
+        size=size_bytes,
+        position=partition.position if found else 0,
+        unaligned_records=b"",
+    )
+    return snapshot_api.FetchSnapshotResponse(
+        topics=[snapshot_api.ResponseTopicSnapshot(name=TOPIC, partitions=[answer])],
+        node_endpoints=_leader_node(member, snapshot_api.NodeEndpoint),
+    )
+
+
+def voter_change(
+    request: add_raft_voter.AddRaftVoterRequest | remove_raft_voter.RemoveRaftVoterRequest,
+    code: ErrorCode,
+    message: str | None = None,
+) -> add_raft_voter.AddRaftVoterResponse | remove_raft_voter.RemoveRaftVoterResponse:
+    """A refusal says something, if only the error's name."""
+    if message is None and code is not ErrorCode.NONE:
+        message = code.name
+    if isinstance(request, add_raft_voter.AddRaftVoterRequest):
+        return add_raft_voter.AddRaftVoterResponse(error_code=code, error_message=message)
+    return remove_raft_voter.RemoveRaftVoterResponse(error_code=code, error_message=message)
+
+
+def update_voter(member: Member, code: ErrorCode) -> update_api.UpdateRaftVoterResponse:
+    leader = update_api.CurrentLeader(leader_id=leader_id(member), leader_epoch=member.epoch)
+    if (endpoint := leader_endpoint(member)) is not None:
+        leader.host, leader.port = endpoint.host, endpoint.port
+    return update_api.UpdateRaftVoterResponse(error_code=code, current_leader=leader)

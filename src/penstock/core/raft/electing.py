@@ -1,0 +1,224 @@
+"""Elections: asking for votes, giving them, and the messages with which an epoch begins and ends."""
+
+from __future__ import annotations
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.raft import answers, requests
+from penstock.core.raft.ids import NOBODY, TOPIC, Endpoint, Endpoints, LogEnd, ReplicaKey
+from penstock.core.raft.leading import Leading
+from penstock.core.raft.member import Member
+from penstock.core.raft.roles import Candidate, Follower, Prospective, Resigned, Unattached, can_grant
+from penstock.core.raft.steering import hear_of, is_contradicted, settle, told_by_election
+from penstock.core.wire.api.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse, LeaderEndpoint
+from penstock.core.wire.api.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
+from penstock.core.wire.api.end_quorum_epoch import LeaderEndpoint as EndLeaderEndpoint
+from penstock.core.wire.api.end_quorum_epoch import RequestPartitionData as EndPartition
+from penstock.core.wire.api.vote import RequestPartitionData as VotePartition
+from penstock.core.wire.api.vote import VoteRequest, VoteResponse
+from penstock.core.wire.fields import ZERO_UUID
+
+
+class Electing:
+    """A voter between leaders, and what every replica answers to those."""
+
+    def __init__(self, member: Member, leading: Leading) -> None:
+        self._member = member
+        self._leading = leading
+
+    # Requests
+
+    def vote(self, request: VoteRequest, now_ms: int) -> VoteResponse:
+        member = self._member
+        if not _is_ours(member, request.cluster_id):
+            return VoteResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
+        if not _names_our_log(request):
+            return VoteResponse(error_code=ErrorCode.INVALID_REQUEST)
+        asked = request.topics[0].partitions[0]
+        if (code := self._vote_refusal(asked)) is not ErrorCode.NONE:
+            return answers.vote(member, code)
+        if asked.replica_epoch > member.epoch:
+            member.become_unattached(asked.replica_epoch, now_ms)
+        if not self._is_meant(request.voter_id, asked.voter_directory_id):
+            return answers.vote(member, ErrorCode.INVALID_VOTER_KEY)
+        return answers.vote(member, ErrorCode.NONE, granted=self._grant(asked, now_ms))
+
+    def _vote_refusal(self, asked: VotePartition) -> ErrorCode:
+        last_epoch_max = asked.replica_epoch if asked.pre_vote else asked.replica_epoch - 1
+        if asked.last_offset < 0 or not 0 <= asked.last_offset_epoch <= last_epoch_max:
+            return ErrorCode.INVALID_REQUEST
+        return self._epoch_refusal(asked.replica_id, asked.replica_epoch)
+
+    def _grant(self, asked: VotePartition, now_ms: int) -> bool:
+        """Decide, and remember a vote before anybody hears of it."""
+        member = self._member
+        candidate = ReplicaKey(asked.replica_id, asked.replica_directory_id)
+        is_current = LogEnd(asked.last_offset_epoch, asked.last_offset) >= member.log_end
+        granted = can_grant(member.role, member.election, candidate, is_current=is_current, pre_vote=asked.pre_vote)
+        if granted and not asked.pre_vote and member.election.voted is None:
+            member.vote_for(candidate, now_ms)
+        return granted
+
+    def begin_epoch(self, request: BeginQuorumEpochRequest, now_ms: int) -> BeginQuorumEpochResponse:
+        member = self._member
+        if not _is_ours(member, request.cluster_id):
+            return BeginQuorumEpochResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
+        if not _names_our_log(request):
+            return BeginQuorumEpochResponse(error_code=ErrorCode.INVALID_REQUEST)
+        told = request.topics[0].partitions[0]
+        code = self._leader_refusal(told.leader_id, told.leader_epoch)
+        if code is not ErrorCode.NONE:
+            return answers.begin_epoch(member, code)
+        hear_of(member, told.leader_id, told.leader_epoch, _endpoints(request.leader_endpoints), now_ms)
+        if not self._is_meant(request.voter_id, told.voter_directory_id):
+            return answers.begin_epoch(member, ErrorCode.INVALID_VOTER_KEY)
+        return answers.begin_epoch(member, ErrorCode.NONE)
+
+    def end_epoch(self, request: EndQuorumEpochRequest, now_ms: int) -> EndQuorumEpochResponse:
+        member = self._member
+        if not _is_ours(member, request.cluster_id):
+            return EndQuorumEpochResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
+        if not _names_our_log(request):
+            return EndQuorumEpochResponse(error_code=ErrorCode.INVALID_REQUEST)
+        told = request.topics[0].partitions[0]
+        code = self._leader_refusal(told.leader_id, told.leader_epoch)
+        if code is not ErrorCode.NONE:
+            return answers.end_epoch(member, code)
+        hear_of(member, told.leader_id, told.leader_epoch, _endpoints(request.leader_endpoints), now_ms)
+        role = member.role
+        if isinstance(role, Follower) and role.leader_id == told.leader_id:
+            role.deadline_ms = now_ms + self._succession_delay(told)
+        return answers.end_epoch(member, ErrorCode.NONE)
+
+    def _succession_delay(self, told: EndPartition) -> int:
+        """The first successor runs at once, each further one waits twice as long, so that one of them wins."""
+        member = self._member
+        successors = [(each.candidate_id, each.candidate_directory_id) for each in told.preferred_candidates]
+        successors = successors or [(replica_id, ZERO_UUID) for replica_id in told.preferred_successors]
+        own = member.local.key
+        names = ((own.id, ZERO_UUID), (own.id, own.directory_id))
+        place = next((at for at, successor in enumerate(successors) if successor in names), len(successors))
+        longest_ms = member.settings.election_backoff_ms_max
+        if place == 0:
+            return 0
+        if place >= len(successors):
+            return longest_ms
+        return min(longest_ms, (longest_ms >> (len(successors) - 1)) << (place - 1))
+
+    def _epoch_refusal(self, sender_id: int, epoch: int) -> ErrorCode:
+        if epoch < self._member.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.INVALID_REQUEST if sender_id < 0 else ErrorCode.NONE
+
+    def _leader_refusal(self, leader_id: int, epoch: int) -> ErrorCode:
+        code = self._epoch_refusal(leader_id, epoch)
+        if code is ErrorCode.NONE and is_contradicted(self._member, leader_id, epoch):
+            return ErrorCode.INVALID_REQUEST
+        return code
+
+    def _is_meant(self, voter_id: int, directory_id: bytes) -> bool:
+        """Whether a request was for this replica: another may have had this address, or this node another disk."""
+        key = self._member.local.key
+        return voter_id == NOBODY or (voter_id == key.id and directory_id in (ZERO_UUID, key.directory_id))
+
+    # Replies
+
+    def on_vote(self, voter_id: int, response: VoteResponse, now_ms: int) -> bool:
+        """Count a vote; whether the reply was in order."""
+        member = self._member
+        if response.error_code == ErrorCode.UNSUPPORTED_VERSION and isinstance(member.role, Prospective):
+            # The voter knows no pre-vote. To run without asking first is all that is left.
+            member.become_candidate(now_ms)
+            return True
+        told = None if response.error_code else told_by_election(response, member.local.listener)
+        if told is None:
+            return False
+        outcome = settle(member, told, now_ms)
+        if outcome is not None:
+            return outcome
+        if told.code == ErrorCode.NONE and isinstance(member.role, Prospective | Candidate):
+            member.role.tally.record(voter_id, granted=response.topics[0].partitions[0].vote_granted)
+        return told.code == ErrorCode.NONE
+
+    def on_epoch_reply(
+        self, voter_id: int, response: BeginQuorumEpochResponse | EndQuorumEpochResponse, now_ms: int
+    ) -> bool:
+        member = self._member
+        told = None if response.error_code else told_by_election(response, member.local.listener)
+        if told is None:
+            return False
+        outcome = settle(member, told, now_ms)
+        if outcome is not None:
+            return outcome
+        if told.code == ErrorCode.NONE and isinstance(member.role, Resigned):
+            member.role.unacknowledged.discard(voter_id)
+        return told.code == ErrorCode.NONE
+
+    # What is due
+
+    def poll_unattached(self, role: Unattached, now_ms: int) -> bool:
+        member = self._member
+        if member.may_run and role.deadline_ms is not None and now_ms >= role.deadline_ms:
+            member.become_prospective(now_ms)
+            return True
+        return False
+
+    def poll_prospective(self, role: Prospective, now_ms: int) -> bool:
+        member = self._member
+        if role.tally.is_won:
+            member.become_candidate(now_ms)
+            return True
+        if role.tally.is_lost or now_ms >= role.deadline_ms:
+            self._stand_down(role, now_ms)
+            return True
+        self._ask_for_votes(role, now_ms, pre_vote=True)
+        return False
+
+    def _stand_down(self, role: Prospective, now_ms: int) -> None:
+        member, leader_id = self._member, self._member.election.leader_id
+        if leader_id is not None and role.leader_endpoints:
+            member.become_follower(member.epoch, leader_id, role.leader_endpoints, now_ms)
+        else:
+            member.become_unattached(member.epoch, now_ms, leader_id)
+
+    def poll_candidate(self, role: Candidate, now_ms: int) -> bool:
+        if role.tally.is_won:
+            self._leading.begin(now_ms)
+            return True
+        if now_ms >= role.deadline_ms:
+            self._member.become_prospective(now_ms)
+            return True
+        if not role.tally.is_lost:
+            self._ask_for_votes(role, now_ms, pre_vote=False)
+        return False
+
+    def _ask_for_votes(self, role: Prospective | Candidate, now_ms: int, *, pre_vote: bool) -> None:
+        member = self._member
+        for key in role.tally.unrecorded():
+            to = role.tally.voters.destination(key.id, member.local.listener)
+            if to is not None and member.peers.is_ready(to, now_ms):
+                member.send(to, requests.vote(member, key, pre_vote=pre_vote), now_ms)
+
+    def poll_resigned(self, role: Resigned, now_ms: int) -> bool:
+        member = self._member
+        if now_ms >= role.deadline_ms:
+            member.become_unattached(member.epoch + 1, now_ms)
+            return True
+        for voter_id in sorted(role.unacknowledged):
+            to = member.destination(voter_id)
+            if to is not None and member.peers.is_ready(to, now_ms):
+                member.send(to, requests.end_epoch(member, role.successors), now_ms)
+        return False
+
+
+def _is_ours(member: Member, cluster_id: str | None) -> bool:
+    return cluster_id in (None, member.local.cluster_id)
+
+
+def _names_our_log(request: VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest) -> bool:
+    if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
+        return False
+    return request.topics[0].topic_name == TOPIC and request.topics[0].partitions[0].partition_index == 0
+
+
+def _endpoints(endpoints: list[LeaderEndpoint] | list[EndLeaderEndpoint]) -> Endpoints:
+    return tuple(Endpoint(endpoint.name, endpoint.host, endpoint.port) for endpoint in endpoints)
