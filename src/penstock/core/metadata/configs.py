@@ -19,9 +19,10 @@ from penstock.core.base.settings import (
     validate_topic_overrides,
 )
 from penstock.core.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Image
+from penstock.core.metadata.rules import MIN_INSYNC_REPLICAS, has_eligible_leaders
 from penstock.core.metadata.topics import check_topic_name
 from penstock.core.wire.schema import StoredRecord
-from penstock.core.wire.stored.cluster_metadata import ConfigRecord
+from penstock.core.wire.stored.cluster_metadata import ClearElrRecord, ConfigRecord
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 """Operations of IncrementalAlterConfigs."""
@@ -65,7 +66,7 @@ def plan_increment(
         seen.add(key)
         _operate(after, resource_type, operation, key, value)
     _check_values(image, settings, resource_type, name, after)
-    return _difference(resource_type, name, before, after)
+    return _difference(image, resource_type, name, before, after)
 
 
 def plan_replacement(
@@ -78,7 +79,7 @@ def plan_replacement(
             raise ApiError(ErrorCode.INVALID_REQUEST, f"Setting {key} has no value.")
     after = {key: value for key, value in configs.items() if value is not None}
     _check_values(image, settings, resource_type, name, after)
-    return _difference(resource_type, name, image.config(resource_type, name), after)
+    return _difference(image, resource_type, name, image.config(resource_type, name), after)
 
 
 def _operate(after: dict[str, str], resource_type: int, operation: int, key: str, value: str | None) -> None:
@@ -145,9 +146,28 @@ def _check_broker(image: Image, settings: BrokerSettings, name: str, after: dict
 
 
 def _difference(
-    resource_type: int, name: str, before: Mapping[str, str], after: Mapping[str, str]
+    image: Image, resource_type: int, name: str, before: Mapping[str, str], after: Mapping[str, str]
 ) -> list[StoredRecord]:
     changed = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
-    return [
+    records: list[StoredRecord] = [
         ConfigRecord(resource_type=resource_type, resource_name=name, name=key, value=after.get(key)) for key in changed
     ]
+    if MIN_INSYNC_REPLICAS in changed and has_eligible_leaders(image):
+        _check_min_insync(resource_type, name, after.get(MIN_INSYNC_REPLICAS))
+        # Who is an eligible leader was found by the old number, and says nothing under the new one.
+        records.append(ClearElrRecord(topic_name=name if resource_type == TOPIC_RESOURCE else ""))
+    return records
+
+
+def _check_min_insync(resource_type: int, name: str, value: str | None) -> None:
+    """All controllers must find the same eligible leaders, so the number is the cluster's, not a broker's."""
+    if resource_type != BROKER_RESOURCE:
+        return
+    if name:
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG, f"{MIN_INSYNC_REPLICAS} of a broker cannot be changed while ELR is enabled."
+        )
+    if value is None:
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG, f"{MIN_INSYNC_REPLICAS} of the cluster cannot be removed while ELR is enabled."
+        )

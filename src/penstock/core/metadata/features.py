@@ -8,4 +8,15 @@ METADATA_LEVEL = 30
 METADATA_LEVEL_MIN = 7
 """3.3-IV3, the oldest level that Kafka 4 accepts."""
 
+METADATA_LEVELS_WITH_NEW_RECORDS = frozenset({7, 8, 11, 13, 14, 15, 17, 23, 30})
+"""Levels whose records older ones cannot read: below one of them there is no way back."""
+
+KRAFT_VERSION = "kraft.version"
+"""How the quorum keeps its voters; the quorum's own affair."""
+ELR_VERSION = "eligible.leader.replicas.version"
+ELR_METADATA_LEVEL_MIN = 23
+"""4.0-IV1, the first level whose records can name eligible leaders."""
+
 SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {METADATA_VERSION: (METADATA_LEVEL_MIN, METADATA_LEVEL)}
+CONTROLLER_FEATURES: dict[str, tuple[int, int]] = {**SUPPORTED_FEATURES, ELR_VERSION: (0, 1)}
+"""What a cluster's controllers and brokers can agree on; a single node has agreed on its records only."""

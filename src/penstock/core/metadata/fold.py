@@ -6,27 +6,41 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from penstock.core.metadata.access import APPLY_ACCESS, AccessDraft
+from penstock.core.metadata.brokers import MIGRATING_DIRECTORY, BrokerImage, broker_of, changed, controller_of
+from penstock.core.metadata.features import KRAFT_VERSION, METADATA_VERSION
 from penstock.core.metadata.image import (
+    ORDINARY,
     TOPIC_RESOURCE,
-    BrokerImage,
-    Endpoint,
     Image,
     PartitionImage,
+    Standing,
+    Tally,
     TopicImage,
     resource_key,
     unified,
 )
 from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
+    ClearElrRecord,
     ConfigRecord,
+    EndTransactionRecord,
     FeatureLevelRecord,
+    FenceBrokerRecord,
     NoOpRecord,
+    PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
+    RegisterControllerRecord,
     RemoveTopicRecord,
     TopicRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+    ZkMigrationStateRecord,
 )
 
 
@@ -43,24 +57,33 @@ class Delta:
 class Fold:
     """Collects records on top of an image; nothing of the old image is changed."""
 
-    def __init__(self, image: Image) -> None:
+    def __init__(self, image: Image, offset: int) -> None:
         self._image = image
+        self._offset = offset
         self._topics: dict[str, TopicImage | None] = {}
         self._names: dict[bytes, str | None] = {}
         self._unified_names: dict[str, str | None] = {}
         self._configs: dict[str, dict[str, str] | None] = {}
         self._brokers = dict(image.brokers)
+        self._controllers = image.controllers
         self._features = dict(image.features)
         self._next_producer_id = image.next_producer_id
+        self._access: AccessDraft | None = None
+        self._leading = dict(image.tally.leading)
+        self._reassigning = image.tally.reassigning
+        self._unfinished = None if image.unfinished is None else list(image.unfinished)
         self.delta = Delta()
 
     def apply(self, record: StoredRecord) -> None:
-        _APPLY[type(record)](self, record)
+        if self._unfinished is not None and type(record) not in _TRANSACTION_ENDS:
+            self._unfinished.append(record)
+        else:
+            _APPLY[type(record)](self, record)
 
-    def finish(self, offset: int) -> Image:
+    def finish(self) -> Image:
         image = self._image
         return Image(
-            offset,
+            self._offset,
             image.topics.edit(self._topics) if self._topics else image.topics,
             image.names.edit(self._names) if self._names else image.names,
             image.unified_names.edit(self._unified_names) if self._unified_names else image.unified_names,
@@ -68,12 +91,19 @@ class Fold:
             self._brokers,
             self._features,
             self._next_producer_id,
+            self._controllers,
+            image.access if self._access is None else self._access.finish(),
+            Tally(self._leading, self._reassigning),
+            None if self._unfinished is None else tuple(self._unfinished),
         )
 
     def _topic(self, topic_id: bytes) -> TopicImage:
         """The draft of a topic, copied from the old image when first touched."""
         name = self._names.get(topic_id) or self._image.names.get(topic_id)
         assert name is not None, f"a metadata record names the unknown topic id {topic_id.hex()}"
+        return self._draft(name)
+
+    def _draft(self, name: str) -> TopicImage:
         draft = self._topics.get(name)
         if draft is None:
             known = self._image.topics.get(name)
@@ -98,13 +128,50 @@ class Fold:
         self.delta.topics.add(record.name)
 
     def _put_partition(self, record: PartitionRecord) -> None:
-        partition = PartitionImage(
-            tuple(record.replicas), tuple(record.isr), record.leader, record.leader_epoch, record.partition_epoch
-        )
-        self._topic(record.topic_id).put(record.partition_id, partition)
+        topic = self._topic(record.topic_id)
+        self._set(topic, record.partition_id, topic.find(record.partition_id), _partition_of(record))
+
+    def _change_partition(self, record: PartitionChangeRecord) -> None:
+        topic = self._topic(record.topic_id)
+        before = topic.partition(record.partition_id)
+        self._set(topic, record.partition_id, before, before.merged(record))
+
+    def _set(self, topic: TopicImage, index: int, before: PartitionImage | None, after: PartitionImage) -> None:
+        if before is not None:
+            self._count(before, -1)
+        self._count(after, 1)
+        topic.put(index, after)
+
+    def _count(self, partition: PartitionImage, sign: int) -> None:
+        leading = self._leading
+        count = leading.get(partition.leader, 0) + sign
+        if count:
+            leading[partition.leader] = count
+        else:
+            del leading[partition.leader]
+        if partition.is_reassigning:
+            self._reassigning += sign
+
+    def _clear_eligible(self, record: ClearElrRecord) -> None:
+        """Forget eligible leaders, because another number of in-sync replicas is asked for. No name: of all topics."""
+        names = [record.topic_name] if record.topic_name else [*{**dict.fromkeys(self._image.topics), **self._topics}]
+        for name in names:
+            known = self._topics[name] if name in self._topics else self._image.topics.get(name)
+            if known is not None and any(known.standings.codes):
+                self._clear_topic(self._draft(name))
+
+    def _clear_topic(self, topic: TopicImage) -> None:
+        for index in range(len(topic)):
+            standing = topic.standings[index]
+            if standing.elr or standing.last_known_elr:
+                before = topic.partition(index)
+                cleared = standing._replace(elr=(), last_known_elr=())
+                topic.put(index, before._replace(standing=cleared, partition_epoch=before.partition_epoch + 1))
 
     def _remove_topic(self, record: RemoveTopicRecord) -> None:
         topic = self._topic(record.topic_id)
+        for index in range(len(topic)):
+            self._count(topic.partition(index), -1)
         self._topics[topic.name] = None
         self._names[topic.id] = None
         self._unified_names[unified(topic.name)] = None
@@ -120,44 +187,123 @@ class Fold:
             config[record.name] = record.value
 
     def _register_broker(self, record: RegisterBrokerRecord) -> None:
-        endpoints = tuple(Endpoint(point.name, point.host, point.port) for point in record.end_points)
-        self._brokers[record.broker_id] = BrokerImage(
-            record.broker_id, record.broker_epoch, record.incarnation_id, endpoints, record.rack, record.fenced
-        )
+        self._set_broker(broker_of(record, self._offset))
+
+    def _unregister_broker(self, record: UnregisterBrokerRecord) -> None:
+        self._broker(record.broker_id, record.broker_epoch)
+        del self._brokers[record.broker_id]
         self.delta.brokers.add(record.broker_id)
 
+    def _fence_broker(self, record: FenceBrokerRecord) -> None:
+        self._set_broker(replace(self._broker(record.id, record.epoch), fenced=True))
+
+    def _unfence_broker(self, record: UnfenceBrokerRecord) -> None:
+        self._set_broker(replace(self._broker(record.id, record.epoch), fenced=False))
+
     def _change_broker(self, record: BrokerRegistrationChangeRecord) -> None:
-        if record.fenced != 0:
-            broker = self._brokers[record.broker_id]
-            self._brokers[record.broker_id] = replace(broker, fenced=record.fenced > 0)
-            self.delta.brokers.add(record.broker_id)
+        self._set_broker(changed(self._broker(record.broker_id, record.broker_epoch), record))
+
+    def _broker(self, broker_id: int, epoch: int) -> BrokerImage:
+        broker = self._brokers.get(broker_id)
+        assert broker is not None, f"a metadata record names the unknown broker {broker_id}"
+        assert broker.epoch == epoch, (
+            f"a metadata record is for epoch {epoch} of broker {broker_id}, not {broker.epoch}"
+        )
+        return broker
+
+    def _set_broker(self, broker: BrokerImage) -> None:
+        self._brokers[broker.id] = broker
+        self.delta.brokers.add(broker.id)
+
+    def _register_controller(self, record: RegisterControllerRecord) -> None:
+        self._controllers = {**self._controllers, record.controller_id: controller_of(record)}
 
     def _set_feature(self, record: FeatureLevelRecord) -> None:
-        self._features[record.name] = record.feature_level
+        if record.name == KRAFT_VERSION:
+            return  # The quorum keeps its own, in control records.
+        if record.feature_level == 0 and record.name != METADATA_VERSION:
+            self._features.pop(record.name, None)
+        else:
+            self._features[record.name] = record.feature_level
 
     def _set_producer_ids(self, record: ProducerIdsRecord) -> None:
         self._next_producer_id = record.next_producer_id
 
-    def _ignore(self, record: NoOpRecord) -> None:
-        """A no-op only moves the offset."""
+    def _change_access(self, record: StoredRecord) -> None:
+        if self._access is None:
+            self._access = AccessDraft(self._image.access)
+        APPLY_ACCESS[type(record)](self._access, record)
 
+    def _begin(self, record: BeginTransactionRecord) -> None:
+        self._unfinished = []
+
+    def _end(self, record: EndTransactionRecord) -> None:
+        records, self._unfinished = self._unfinished, None
+        for each in records or ():
+            self.apply(each)
+
+    def _abort(self, record: AbortTransactionRecord) -> None:
+        self._unfinished = None
+
+    def _ignore(self, record: NoOpRecord | ZkMigrationStateRecord) -> None:
+        """These only move the offset."""
+
+
+def _partition_of(record: PartitionRecord) -> PartitionImage:
+    return PartitionImage(
+        tuple(record.replicas),
+        tuple(record.isr),
+        record.leader,
+        record.leader_epoch,
+        record.partition_epoch,
+        tuple(record.directories) or (MIGRATING_DIRECTORY,) * len(record.replicas),
+        _standing_of(record),
+    )
+
+
+def _standing_of(record: PartitionRecord) -> Standing:
+    moving = record.adding_replicas or record.removing_replicas
+    eligible = record.eligible_leader_replicas or record.last_known_elr
+    if not (moving or eligible or record.leader_recovery_state):
+        return ORDINARY
+    return Standing(
+        tuple(record.adding_replicas),
+        tuple(record.removing_replicas),
+        tuple(record.eligible_leader_replicas or ()),
+        tuple(record.last_known_elr or ()),
+        record.leader_recovery_state,
+    )
+
+
+_TRANSACTION_ENDS = (EndTransactionRecord, AbortTransactionRecord)
 
 _APPLY: dict[type[StoredRecord], Callable[[Fold, Any], None]] = {
     TopicRecord: Fold._create_topic,
     PartitionRecord: Fold._put_partition,
+    PartitionChangeRecord: Fold._change_partition,
+    ClearElrRecord: Fold._clear_eligible,
     RemoveTopicRecord: Fold._remove_topic,
     ConfigRecord: Fold._put_config,
     RegisterBrokerRecord: Fold._register_broker,
+    UnregisterBrokerRecord: Fold._unregister_broker,
+    FenceBrokerRecord: Fold._fence_broker,
+    UnfenceBrokerRecord: Fold._unfence_broker,
     BrokerRegistrationChangeRecord: Fold._change_broker,
+    RegisterControllerRecord: Fold._register_controller,
     FeatureLevelRecord: Fold._set_feature,
     ProducerIdsRecord: Fold._set_producer_ids,
+    BeginTransactionRecord: Fold._begin,
+    EndTransactionRecord: Fold._end,
+    AbortTransactionRecord: Fold._abort,
     NoOpRecord: Fold._ignore,
+    ZkMigrationStateRecord: Fold._ignore,
+    **dict.fromkeys(APPLY_ACCESS, Fold._change_access),
 }
 
 
 def fold(image: Image, records: Iterable[StoredRecord], offset: int) -> tuple[Image, Delta]:
     """Fold a run of records that ends at `offset`."""
-    draft = Fold(image)
+    draft = Fold(image, offset)
     for record in records:
         draft.apply(record)
-    return draft.finish(offset), draft.delta
+    return draft.finish(), draft.delta

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.settings import BrokerSettings, SettingError, validate_topic_overrides
-from penstock.core.metadata.image import TOPIC_RESOURCE, Image, TopicImage, unified
-from penstock.core.metadata.placement import check_assignment, place
+from penstock.core.metadata.image import TOPIC_RESOURCE, Image, PartitionImage, TopicImage, unified
+from penstock.core.metadata.placement import Placer, check_assignment
+from penstock.core.metadata.snapshot import record_of_partition
 from penstock.core.wire.api.create_partitions import CreatePartitionsTopic
 from penstock.core.wire.api.create_topics import CreatableTopic
 from penstock.core.wire.schema import StoredRecord
@@ -20,7 +21,6 @@ PARTITIONS_PER_REQUEST_MAX = 10_000
 """Kafka refuses requests that would make more records than one user operation may: so do we."""
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
-_UNASSIGNED_DIRECTORY = bytes(16)
 
 
 def check_topic_name(name: str) -> None:
@@ -57,6 +57,7 @@ def check_collision(image: Image, name: str) -> None:
 class NewTopic:
     """A topic that may be created: its records in the order they are stored, and what the answer says of it."""
 
+    image: Image
     name: str
     id: bytes
     partitions: list[list[int]]
@@ -67,24 +68,18 @@ class NewTopic:
         for key, value in self.configs.items():
             yield ConfigRecord(resource_type=TOPIC_RESOURCE, resource_name=self.name, name=key, value=value)
         for index, replicas in enumerate(self.partitions):
-            yield _partition_record(self.id, index, replicas)
+            yield _partition_record(self.image, self.id, index, replicas)
 
 
-def _partition_record(topic_id: bytes, index: int, replicas: list[int]) -> PartitionRecord:
-    return PartitionRecord(
-        partition_id=index,
-        topic_id=topic_id,
-        replicas=replicas,
-        isr=replicas,
-        leader=replicas[0],
-        leader_epoch=0,
-        partition_epoch=0,
-        directories=[_UNASSIGNED_DIRECTORY] * len(replicas),
-    )
+def _partition_record(image: Image, topic_id: bytes, index: int, replicas: list[int]) -> PartitionRecord:
+    """A new partition; those of its replicas that are alive are in sync, having nothing to be behind of."""
+    isr = tuple(replica for replica in replicas if image.is_active(replica))
+    directories = tuple(image.default_directory(replica) for replica in replicas)
+    return record_of_partition(topic_id, index, PartitionImage(tuple(replicas), isr, isr[0], 0, 0, directories))
 
 
 def active_brokers(image: Image) -> list[int]:
-    return sorted(broker.id for broker in image.brokers.values() if not broker.fenced)
+    return sorted(broker.id for broker in image.brokers.values() if broker.is_active)
 
 
 def plan_topic(image: Image, settings: BrokerSettings, topic: CreatableTopic, new_id: Callable[[], bytes]) -> NewTopic:
@@ -95,7 +90,7 @@ def plan_topic(image: Image, settings: BrokerSettings, topic: CreatableTopic, ne
     check_collision(image, topic.name)
     configs = _checked_configs(topic)
     replicas = _manual_replicas(image, topic) if topic.assignments else _placed_replicas(image, settings, topic)
-    return NewTopic(topic.name, new_id(), replicas, configs)
+    return NewTopic(image, topic.name, new_id(), replicas, configs)
 
 
 def _checked_configs(topic: CreatableTopic) -> dict[str, str]:
@@ -123,12 +118,21 @@ def _manual_replicas(image: Image, topic: CreatableTopic) -> list[list[int]]:
     for assignment in topic.assignments:
         if assignment.partition_index in found:
             raise ApiError(code, f"Partition {assignment.partition_index} is assigned more than once.")
-        check_assignment(assignment.broker_ids, sorted(image.brokers), expected)
+        _check_manual(image, assignment.partition_index, assignment.broker_ids, expected)
         expected = len(assignment.broker_ids)
         found[assignment.partition_index] = assignment.broker_ids
     if sorted(found) != list(range(len(found))):
         raise ApiError(code, "The assigned partitions must be numbered from 0 without a gap.")
     return [found[index] for index in range(len(found))]
+
+
+def _check_manual(image: Image, index: int, replicas: list[int], expected: int | None) -> None:
+    check_assignment(replicas, image.brokers, expected)
+    if not any(image.is_active(replica) for replica in replicas):
+        raise ApiError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"All brokers specified for partition {index} are fenced or in controlled shutdown.",
+        )
 
 
 def _placed_replicas(image: Image, settings: BrokerSettings, topic: CreatableTopic) -> list[list[int]]:
@@ -145,7 +149,7 @@ def _placed_replicas(image: Image, settings: BrokerSettings, topic: CreatableTop
             ErrorCode.POLICY_VIOLATION, f"A request may create at most {PARTITIONS_PER_REQUEST_MAX} partitions."
         )
     factor = settings["default.replication.factor"] if factor == -1 else factor
-    return place(active_brokers(image), partitions, factor, len(image.topics))
+    return list(Placer(image.brokers.values(), len(image.topics)).place(partitions, factor))
 
 
 def plan_partitions(image: Image, topic: CreatePartitionsTopic) -> list[StoredRecord]:
@@ -164,20 +168,21 @@ def plan_partitions(image: Image, topic: CreatePartitionsTopic) -> list[StoredRe
             ErrorCode.POLICY_VIOLATION, f"A request may create at most {PARTITIONS_PER_REQUEST_MAX} partitions."
         )
     replicas = _added_replicas(image, known, topic, added)
-    return [_partition_record(known.id, len(known) + index, each) for index, each in enumerate(replicas)]
+    return [_partition_record(image, known.id, index, each) for index, each in enumerate(replicas, len(known))]
 
 
 def _added_replicas(image: Image, known: TopicImage, topic: CreatePartitionsTopic, added: int) -> list[list[int]]:
     factor = len(known.replicas[0])
     if topic.assignments is None:
-        return place(active_brokers(image), added, factor, len(known))
+        existing = (known.replicas[index] for index in range(len(known)))
+        return list(Placer(image.brokers.values(), len(known), existing).place(added, factor))
     if len(topic.assignments) != added:
         raise ApiError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             f"{added} partition(s) are to be added, but {len(topic.assignments)} assignment(s) were given.",
         )
-    for assignment in topic.assignments:
-        check_assignment(assignment.broker_ids, sorted(image.brokers), factor)
+    for index, assignment in enumerate(topic.assignments, len(known)):
+        _check_manual(image, index, assignment.broker_ids, factor)
     return [assignment.broker_ids for assignment in topic.assignments]
 
 

@@ -1,0 +1,1 @@
+"""Tests of the image and of what the controller decides on it."""

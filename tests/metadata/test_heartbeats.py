@@ -1,0 +1,167 @@
+"""Heartbeats: how a broker comes, goes, and is let go; and what becomes of its partitions."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.metadata.heartbeats import Heartbeats, State
+from penstock.core.metadata.image import NO_LEADER
+from penstock.core.wire.stored.cluster_metadata import BrokerRegistrationChangeRecord, PartitionChangeRecord
+from tests.metadata.cluster import SESSION_MS, Cluster, directory_of, topic_id
+
+
+def test_a_broker_is_unfenced_when_it_has_folded_its_registration() -> None:
+    cluster = Cluster()
+    cluster.register(1)
+    behind = cluster.beat(1, offset=cluster.broker(1).registered_at - 1)
+    assert (behind.state, behind.answer.is_caught_up, behind.answer.is_fenced) == (State.FENCED, False, True)
+    assert cluster.beat(1, want_fence=True).state is State.FENCED
+    caught_up = cluster.beat(1)
+    assert (caught_up.state, caught_up.answer.is_caught_up, caught_up.answer.is_fenced) == (State.UNFENCED, True, False)
+    assert not cluster.broker(1).fenced
+    assert cluster.beat(1).sweeps == []
+
+
+def test_a_replaced_broker_is_told_so() -> None:
+    cluster = Cluster([1])
+    for broker, epoch in ((1, 99), (1, -1)):
+        with pytest.raises(ApiError) as refused:
+            cluster.beat(broker, epoch=epoch)
+        assert refused.value.code is ErrorCode.STALE_BROKER_EPOCH
+
+
+def test_a_silent_broker_loses_what_it_led() -> None:
+    cluster = Cluster([1, 2, 3])
+    cluster.create("t", [1, 2, 3], [2, 3, 1], [3, 1, 2])
+    for now_ms in range(0, SESSION_MS + 1, 100):
+        assert cluster.tick(now_ms) == ([1] if now_ms == SESSION_MS else [])
+        cluster.beat(2)
+        cluster.beat(3)
+    assert [cluster.partition("t", index).leader for index in range(3)] == [2, 2, 3]
+    assert all(1 not in cluster.partition("t", index).isr for index in range(3))
+    assert [cluster.partition("t", index).leader_epoch for index in range(3)] == [1, 0, 0]
+    assert 1 not in cluster.image.tally.leading
+
+
+def test_fencing_comes_before_what_follows_from_it() -> None:
+    cluster = Cluster([1, 2])
+    cluster.create("t", [1, 2])
+    cluster.log.clear()
+    cluster.beat(1, want_fence=True)
+    assert [type(record) for record in cluster.log] == [BrokerRegistrationChangeRecord, PartitionChangeRecord]
+
+
+def test_a_broker_that_returns_leads_what_nobody_led() -> None:
+    cluster = Cluster([1, 2])
+    cluster.create("t", [1], [2])
+    cluster.beat(1, want_fence=True)
+    assert [cluster.partition("t", index).leader for index in range(2)] == [NO_LEADER, 2]
+    assert cluster.partition("t", 0).standing.elr == (1,)
+    assert cluster.image.tally.leaderless == 1
+    cluster.beat(1)
+    assert cluster.partition("t", 0).leader == 1
+    assert cluster.partition("t", 0).isr == (1,)
+    assert cluster.image.tally.leaderless == 0
+
+
+def test_a_controlled_shutdown_waits_until_everyone_knows() -> None:
+    cluster = Cluster([1, 2, 3])
+    cluster.create("t", [1, 2, 3])
+    asked = cluster.beat(1, want_shut_down=True)
+    assert (asked.state, asked.answer.should_shut_down, asked.answer.is_fenced) == (State.SHUTTING_DOWN, False, False)
+    assert cluster.broker(1).in_controlled_shutdown
+    assert cluster.partition().leader == 2
+    assert cluster.partition().isr == (2, 3)
+    handed_over_at = cluster.image.offset
+    cluster.heartbeats.handed_over(1, handed_over_at)
+    cluster.beat(2, offset=handed_over_at)
+    assert cluster.beat(1, want_shut_down=True).state is State.SHUTTING_DOWN, "3 has not folded it"
+    cluster.beat(3, offset=handed_over_at)
+    last = cluster.beat(1, want_shut_down=True)
+    assert (last.state, last.answer.should_shut_down) == (State.MAY_STOP, True)
+    assert cluster.broker(1).fenced
+    cluster.join(1, incarnation_id=b"n" * 16, previous_broker_epoch=cluster.broker(1).epoch)
+    assert not cluster.broker(1).in_controlled_shutdown
+
+
+def test_who_leads_nothing_may_stop_at_once() -> None:
+    cluster = Cluster([1, 2])
+    cluster.create("t", [2, 1])
+    assert cluster.beat(1, want_shut_down=True).state is State.MAY_STOP
+    assert cluster.broker(1).fenced
+    assert cluster.partition().isr == (2,)
+    assert cluster.beat(1, want_shut_down=True).answer.should_shut_down, "a fenced broker may stop"
+    assert cluster.beat(2, want_shut_down=True, want_fence=True).state is State.MAY_STOP
+
+
+def test_a_broker_that_shuts_down_is_given_nothing_new() -> None:
+    cluster = Cluster([1, 2])
+    cluster.create("t", [1, 2])
+    cluster.beat(1, want_shut_down=True)
+    cluster.create("u", [1, 2])
+    assert cluster.partition("u").isr == (2,)
+    assert cluster.partition("u").leader == 2
+
+
+def test_a_new_controller_waits_a_session_for_everyone() -> None:
+    cluster = Cluster([1, 2, 3])
+    cluster.beat(3, want_fence=True)
+    cluster.heartbeats = Heartbeats(cluster.image, SESSION_MS, 50_000)
+    assert cluster.tick(50_000 + SESSION_MS - 1) == []
+    assert cluster.tick(50_000 + SESSION_MS) == [1, 2]
+
+
+def test_a_hint_fences_at_once_but_not_everyone() -> None:
+    cluster = Cluster([1, 2, 3])
+    cluster.create("t", [1, 2, 3])
+    cluster.sweep(cluster.heartbeats.hint(cluster.image, cluster.settings, 1))
+    assert cluster.broker(1).fenced
+    assert cluster.partition().leader == 2
+    assert cluster.heartbeats.hint(cluster.image, cluster.settings, 2) is None, "one of three is enough"
+    assert cluster.heartbeats.hint(cluster.image, cluster.settings, 1) is None, "it is fenced already"
+    assert cluster.heartbeats.hint(cluster.image, cluster.settings, 9) is None, "nobody knows it"
+    cluster.register(1, incarnation_id=b"n" * 16)
+    assert cluster.beat(1).state is State.UNFENCED, "its new process need not wait for the session of the old one"
+
+
+def test_an_old_session_says_nothing_about_a_new_process() -> None:
+    cluster = Cluster([1])
+    cluster.heartbeats.sessions.touch(1, cluster.broker(1).epoch - 1)
+    assert cluster.tick(SESSION_MS) == []
+    assert not cluster.broker(1).fenced
+
+
+def test_a_directory_that_fails_takes_its_partitions_with_it() -> None:
+    cluster = Cluster()
+    cluster.join(1, log_dirs=[directory_of(1, 0), directory_of(1, 1)])
+    cluster.join(2)
+    cluster.create("t", [1, 2], [1, 2])
+    cluster.apply(
+        PartitionChangeRecord(
+            topic_id=topic_id("t"),
+            partition_id=index,
+            directories=[directory_of(1, index), directory_of(2)],
+        )
+        for index in range(2)
+    )
+    cluster.beat(1, offline_log_dirs=[directory_of(1, 1)])
+    assert cluster.broker(1).directories == (directory_of(1, 0),)
+    assert [cluster.partition("t", index).leader for index in range(2)] == [1, 2]
+    assert [cluster.partition("t", index).isr for index in range(2)] == [(1, 2), (2,)]
+    assert cluster.beat(1, offline_log_dirs=[directory_of(1, 1)]).sweeps == [], "it is known already"
+    cluster.beat(1, offline_log_dirs=[directory_of(1, 0), directory_of(1, 1)])
+    assert cluster.broker(1).fenced, "without a directory there is nothing to lead"
+    assert cluster.partition("t", 0).leader == 2
+    assert cluster.beat(1, offline_log_dirs=[directory_of(1, 0)]).state is State.FENCED
+    assert cluster.beat(1).state is State.UNFENCED
+
+
+def test_cordoned_directories_are_written_down_once() -> None:
+    cluster = Cluster([1])
+    assert cluster.beat(1, cordoned_log_dirs=[directory_of(1)]).records
+    assert not cluster.broker(1).takes_replicas
+    assert not cluster.beat(1, cordoned_log_dirs=[directory_of(1)]).records
+    assert not cluster.beat(1).records, "an older broker does not tell"
+    cluster.beat(1, cordoned_log_dirs=[])
+    assert cluster.broker(1).takes_replicas
