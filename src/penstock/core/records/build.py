@@ -1,4 +1,4 @@
-"""Batches made by us: by coordinators, the client, compaction and tests. All are packed and checksummed by `seal_apart`.
+"""Batches made by us: by coordinators, the client, compaction and tests. `seal_apart` packs and checksums them all.
 
 Compaction keeps a batch's identity - base offset, last offset delta, sequence, producer - and drops records from its
 body, so that producer state can still be read from what is left. Records keep their bytes; only a new delete horizon,
