@@ -28,7 +28,8 @@ pytestmark = pytest.mark.spark
 
 SOAK = os.environ.get("PENSTOCK_SOAK") == "1"
 KILLS = 12 if SOAK else 2
-RECORDS = 60_000 if SOAK else 3_000
+# More than are read while a run waits to be killed.
+RECORDS = 60_000 if SOAK else 12_000
 LOST_S_MAX = 10.0
 
 
