@@ -29,10 +29,8 @@ class Electing:
 
     def vote(self, request: VoteRequest, now_ms: int) -> VoteResponse:
         member = self._member
-        if not _is_ours(member, request.cluster_id):
-            return VoteResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
-        if not _names_our_log(request):
-            return VoteResponse(error_code=ErrorCode.INVALID_REQUEST)
+        if (misdirected := _misdirected(member, request)) is not ErrorCode.NONE:
+            return VoteResponse(error_code=misdirected)
         asked = request.topics[0].partitions[0]
         if (code := self._vote_refusal(asked)) is not ErrorCode.NONE:
             return answers.vote(member, code)
@@ -60,30 +58,24 @@ class Electing:
 
     def begin_epoch(self, request: BeginQuorumEpochRequest, now_ms: int) -> BeginQuorumEpochResponse:
         member = self._member
-        if not _is_ours(member, request.cluster_id):
-            return BeginQuorumEpochResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
-        if not _names_our_log(request):
-            return BeginQuorumEpochResponse(error_code=ErrorCode.INVALID_REQUEST)
+        if (misdirected := _misdirected(member, request)) is not ErrorCode.NONE:
+            return BeginQuorumEpochResponse(error_code=misdirected)
         told = request.topics[0].partitions[0]
-        code = self._leader_refusal(told.leader_id, told.leader_epoch)
+        code = self._hear_leader(told.leader_id, told.leader_epoch, _endpoints(request.leader_endpoints), now_ms)
         if code is not ErrorCode.NONE:
             return answers.begin_epoch(member, code)
-        hear_of(member, told.leader_id, told.leader_epoch, _endpoints(request.leader_endpoints), now_ms)
         if not self._is_meant(request.voter_id, told.voter_directory_id):
             return answers.begin_epoch(member, ErrorCode.INVALID_VOTER_KEY)
         return answers.begin_epoch(member, ErrorCode.NONE)
 
     def end_epoch(self, request: EndQuorumEpochRequest, now_ms: int) -> EndQuorumEpochResponse:
         member = self._member
-        if not _is_ours(member, request.cluster_id):
-            return EndQuorumEpochResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
-        if not _names_our_log(request):
-            return EndQuorumEpochResponse(error_code=ErrorCode.INVALID_REQUEST)
+        if (misdirected := _misdirected(member, request)) is not ErrorCode.NONE:
+            return EndQuorumEpochResponse(error_code=misdirected)
         told = request.topics[0].partitions[0]
-        code = self._leader_refusal(told.leader_id, told.leader_epoch)
+        code = self._hear_leader(told.leader_id, told.leader_epoch, _endpoints(request.leader_endpoints), now_ms)
         if code is not ErrorCode.NONE:
             return answers.end_epoch(member, code)
-        hear_of(member, told.leader_id, told.leader_epoch, _endpoints(request.leader_endpoints), now_ms)
         role = member.role
         if isinstance(role, Follower) and role.leader_id == told.leader_id:
             role.deadline_ms = now_ms + self._succession_delay(told)
@@ -109,11 +101,15 @@ class Electing:
             return ErrorCode.FENCED_LEADER_EPOCH
         return ErrorCode.INVALID_REQUEST if sender_id < 0 else ErrorCode.NONE
 
-    def _leader_refusal(self, leader_id: int, epoch: int) -> ErrorCode:
+    def _hear_leader(self, leader_id: int, epoch: int, endpoints: Endpoints, now_ms: int) -> ErrorCode:
+        """Take in who leads, or refuse what cannot be."""
         code = self._epoch_refusal(leader_id, epoch)
-        if code is ErrorCode.NONE and is_contradicted(self._member, leader_id, epoch):
+        if code is not ErrorCode.NONE:
+            return code
+        if is_contradicted(self._member, leader_id, epoch):
             return ErrorCode.INVALID_REQUEST
-        return code
+        hear_of(self._member, leader_id, epoch, endpoints, now_ms)
+        return ErrorCode.NONE
 
     def _is_meant(self, voter_id: int, directory_id: bytes) -> bool:
         """Whether a request was for this replica: another may have had this address, or this node another disk."""
@@ -210,14 +206,14 @@ class Electing:
         return False
 
 
-def _is_ours(member: Member, cluster_id: str | None) -> bool:
-    return cluster_id in (None, member.local.cluster_id)
-
-
-def _names_our_log(request: VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest) -> bool:
+def _misdirected(member: Member, request: VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest) -> ErrorCode:
+    """What is wrong with a request for another cluster or another log."""
+    if request.cluster_id not in (None, member.local.cluster_id):
+        return ErrorCode.INCONSISTENT_CLUSTER_ID
     if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
-        return False
-    return request.topics[0].topic_name == TOPIC and request.topics[0].partitions[0].partition_index == 0
+        return ErrorCode.INVALID_REQUEST
+    ours = request.topics[0].topic_name == TOPIC and request.topics[0].partitions[0].partition_index == 0
+    return ErrorCode.NONE if ours else ErrorCode.INVALID_REQUEST
 
 
 def _endpoints(endpoints: list[LeaderEndpoint] | list[EndLeaderEndpoint]) -> Endpoints:
