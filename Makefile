@@ -53,7 +53,7 @@ format: setup ## let ruff rewrite what it can
 	@$(VENV)/ruff format --quiet .
 
 soak: setup ## the full counts with fresh seeds; takes long
-	@PENSTOCK_SOAK=1 $(PYTEST) -n $(WORKERS) --dist loadfile -m "" $(ARGS)
+	@PENSTOCK_SOAK=1 $(PYTEST) -n $(WORKERS) --dist loadfile -m "" --timeout 3600 $(ARGS)
 
 bench: setup ## Penstock beside Apache Kafka; results in bench/results
 	@$(VENV)/python -m bench.run $(ARGS)
