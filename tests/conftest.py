@@ -1,6 +1,7 @@
 """Settings for every test: how many examples, from which seeds, and where tools may leave their files."""
 
 import os
+import signal
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -13,6 +14,10 @@ EXAMPLES_DEFAULT = 100
 SOAK_FACTOR = 20
 
 set_hypothesis_home_dir(HYPOTHESIS_HOME)
+
+# A shell starts what runs in the background deaf to Ctrl-C, and every program that a test starts would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A deadline per example would measure the machine's other work, not ours.
 settings.register_profile("ci", derandomize=True, max_examples=EXAMPLES_DEFAULT, deadline=None)

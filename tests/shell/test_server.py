@@ -44,6 +44,24 @@ def test_a_node_serves_on_either_loop(
     run(test, loop)
 
 
+@each_loop
+def test_a_host_that_is_dropped_leaves_the_loop_nothing_to_wait_for(
+    tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    """Where warnings are errors, as in these tests, uvloop cannot close over a socket that still listens."""
+    listening: list[asyncio.Server] = []
+
+    async def test() -> None:
+        async with hosted(tmp_path) as host:
+            listening.extend(host._listening)
+            raise ValueError("not stopped")
+
+    with pytest.raises(ValueError, match="not stopped"):
+        run(test, loop)
+    assert listening
+    assert not any(server.is_serving() for server in listening)
+
+
 def test_without_uvloop_the_standard_loop_does(monkeypatch: pytest.MonkeyPatch) -> None:
     async def which() -> str:
         return type(asyncio.get_running_loop()).__module__
@@ -101,7 +119,7 @@ def test_who_never_reads_is_no_longer_read_from(tmp_path: Path, loop: Callable[[
             for _ in range(requests):
                 await deaf.skip()
             await sending
-            assert connection.reading
+            await until(lambda: connection.reading, "reading goes on")
             deaf.close()
             other.close()
 

@@ -134,6 +134,8 @@ class Host:
         return 0 if self.node.state == "stopped" else 1
 
     def close(self) -> None:
+        for listening in self._listening:
+            listening.close()
         for client in list(self.server.clients.values()):
             client.abort()
         for _, bound in self._sockets:
