@@ -57,7 +57,7 @@ class Script:
             self._stop(node, power_lost=power_lost, save_survives=self._dice.happens(0.3))
 
     def _stop(self, node: Node, *, power_lost: bool, save_survives: bool) -> None:
-        if node.raft is None:
+        if node.raft is None or self._is_over:
             return
         node.stop(power_lost=power_lost, survivors=self._dice.skewed(0, 3), save_survives=save_survives)
         self._world.counts["power losses" if power_lost else "crashes"] += 1

@@ -17,7 +17,7 @@ from penstock.core.records.murmur2 import partition_for
 from penstock.core.records.record import Record, iterate
 from penstock.core.records.varint import encode as plain_varint
 from penstock.spark.rows.arrays import Binary
-from penstock.spark.rows.encode import RECORD_OVERHEAD_BYTES_MAX, Records, batches, encoded_headers
+from penstock.spark.rows.encode import RECORD_OVERHEAD_BYTES_MAX, Column, Records, batches, encoded_headers
 from penstock.spark.rows.partitioning import Partitioner, murmur2
 from penstock.spark.rows.schema import HEADERS
 from penstock.spark.rows.varints import BYTES_MAX_64, lengths, read_column, write_column
@@ -30,8 +30,8 @@ rows = st.tuples(blobs, blobs, headers, st.integers(0, 4_000_000_000_000))
 def records_of(some: list[tuple[Any, ...]]) -> Records:
     listed = [None if row[2] is None else [{"key": key, "value": value} for key, value in row[2]] for row in some]
     return Records(
-        pa.array([row[0] for row in some], pa.binary()),
-        pa.array([row[1] for row in some], pa.binary()),
+        Column.of(pa.array([row[0] for row in some], pa.binary())),
+        Column.of(pa.array([row[1] for row in some], pa.binary())),
         encoded_headers(pa.array(listed, HEADERS)),
         np.array([row[3] for row in some], np.int64),
     )
@@ -42,7 +42,7 @@ def read_back(records: Records, batch_bytes: int) -> list[list[Record]]:
 
 
 def of_one_partition(records: Records, batch_bytes: int) -> list[BatchBuilder]:
-    (made,) = batches(records, np.array([0, len(records.values)]), batch_bytes)
+    (made,) = batches(records, np.array([0, len(records.times)]), batch_bytes)
     return made
 
 
@@ -103,6 +103,11 @@ def test_a_header_without_a_key_is_refused() -> None:
 
 @given(st.lists(st.integers(-(1 << 63), (1 << 63) - 1), min_size=1, max_size=20))
 def test_varints_by_columns_are_the_plain_ones(numbers: list[int]) -> None:
+    check_varints(numbers)
+    check_varints(numbers[:1] * len(numbers))
+
+
+def check_varints(numbers: list[int]) -> None:
     column = np.array(numbers, np.int64)
     sizes = lengths(column)
     assert sizes.tolist() == [len(plain_varint(number)) for number in numbers]

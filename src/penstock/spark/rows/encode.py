@@ -26,28 +26,50 @@ _NO_HEADERS: Final = b"\x00"
 _MISSING: Final = -1
 
 
+class Column(NamedTuple):
+    """Cells of bytes, and their sizes as they are written: a missing cell has its own."""
+
+    cells: pa.Array
+    declared: Numbers
+
+    @classmethod
+    def of(cls, cells: pa.Array) -> Column:
+        found = Binary.of(cells)
+        sizes = found.ends - found.starts
+        return cls(cells, np.where(found.missing, _MISSING, sizes) if cells.null_count else sizes)
+
+    @property
+    def sizes(self) -> Numbers:
+        return np.maximum(self.declared, 0) if self.cells.null_count else self.declared
+
+    def take(self, rows: Numbers) -> Column:
+        return Column(self.cells.take(pa.array(rows)), self.declared[rows])
+
+    def slice(self, first: int, end: int) -> Column:
+        return Column(self.cells[first:end], self.declared[first:end])
+
+
 class Records(NamedTuple):
     """Rows that go to one topic: keys and values of bytes, encoded headers, and times in ms."""
 
-    keys: pa.Array
-    values: pa.Array
+    keys: Column
+    values: Column
     # None where no row has headers.
-    headers: pa.Array | None
+    headers: Column | None
     times: Numbers
 
     def take(self, rows: Numbers) -> Records:
-        chosen = pa.array(rows)
-        headers = None if self.headers is None else self.headers.take(chosen)
-        return Records(self.keys.take(chosen), self.values.take(chosen), headers, self.times[rows])
+        headers = None if self.headers is None else self.headers.take(rows)
+        return Records(self.keys.take(rows), self.values.take(rows), headers, self.times[rows])
 
     def slice(self, first: int, end: int) -> Records:
-        headers = None if self.headers is None else self.headers[first:end]
-        return Records(self.keys[first:end], self.values[first:end], headers, self.times[first:end])
+        headers = None if self.headers is None else self.headers.slice(first, end)
+        return Records(self.keys.slice(first, end), self.values.slice(first, end), headers, self.times[first:end])
 
     def sizes(self) -> Numbers:
         """No less than the bytes of each record."""
-        found = _sizes(self.keys) + _sizes(self.values) + RECORD_OVERHEAD_BYTES_MAX
-        return found if self.headers is None else found + _sizes(self.headers)
+        found: Numbers = self.keys.sizes + self.values.sizes + RECORD_OVERHEAD_BYTES_MAX
+        return found if self.headers is None else found + self.headers.sizes
 
 
 def batches(records: Records, groups: Numbers, batch_bytes: int) -> list[list[BatchBuilder]]:
@@ -83,17 +105,17 @@ def _cuts(sizes: Numbers, batch_bytes: int) -> Numbers:
 
 def _encoded(records: Records, time_deltas: Numbers, offset_deltas: Numbers) -> pa.Array:
     """Each record as it stands in a body."""
-    key_sizes, value_sizes = _declared(records.keys), _declared(records.values)
-    headers = pa.scalar(_NO_HEADERS) if records.headers is None else records.headers
-    header_bytes = 1 if records.headers is None else _sizes(records.headers)
-    before_key = (time_deltas, offset_deltas, key_sizes)
+    keys, values = records.keys, records.values
+    headers = pa.scalar(_NO_HEADERS) if records.headers is None else records.headers.cells
+    header_bytes = 1 if records.headers is None else records.headers.sizes
+    before_key = (time_deltas, offset_deltas, keys.declared)
     head_bytes = _ATTRIBUTES_BYTES + sum(map(lengths, before_key))
-    value_size_bytes = lengths(value_sizes)
-    size = head_bytes + np.maximum(key_sizes, 0) + value_size_bytes + np.maximum(value_sizes, 0) + header_bytes
+    value_size_bytes = lengths(values.declared)
+    size = head_bytes + keys.sizes + value_size_bytes + values.sizes + header_bytes
     heads = _numbers(lengths(size) + head_bytes, size, None, *before_key)
-    middles = _numbers(value_size_bytes, value_sizes)
+    middles = _numbers(value_size_bytes, values.declared)
     return pc.binary_join_element_wise(
-        heads, records.keys, middles, records.values, headers, b"", null_handling="replace", null_replacement=b""
+        heads, keys.cells, middles, values.cells, headers, b"", null_handling="replace", null_replacement=b""
     )
 
 
@@ -108,7 +130,7 @@ def _numbers(sizes: Numbers, *columns: Numbers | None) -> pa.Array:
     return binary_array(out, bounds)
 
 
-def encoded_headers(column: pa.Array) -> pa.Array | None:
+def encoded_headers(column: pa.Array) -> Column | None:
     """The headers of each row as they stand behind a value, from lists of (key, value)."""
     if column.null_count == len(column):
         return None
@@ -121,20 +143,11 @@ def encoded_headers(column: pa.Array) -> pa.Array | None:
     joined = Binary.of(pc.binary_join_element_wise(*pieces, b"", null_handling="replace", null_replacement=b""))
     edges = np.concatenate((joined.starts[:1] if len(joined.starts) else [0], joined.ends))
     bounds = edges[np.concatenate(([0], np.cumsum(counts)))]
-    return pc.binary_join_element_wise(_numbers(lengths(counts), counts), binary_array(joined.data, bounds), b"")
+    return Column.of(
+        pc.binary_join_element_wise(_numbers(lengths(counts), counts), binary_array(joined.data, bounds), b"")
+    )
 
 
 def _declared_numbers(array: pa.Array) -> pa.Array:
-    declared = _declared(array)
+    declared = Column.of(array).declared
     return _numbers(lengths(declared), declared)
-
-
-def _sizes(array: pa.Array) -> Numbers:
-    cells = Binary.of(array)
-    return cells.ends - cells.starts
-
-
-def _declared(array: pa.Array) -> Numbers:
-    """The sizes as they are written, where a missing field has its own."""
-    cells = Binary.of(array)
-    return np.where(cells.missing, _MISSING, cells.ends - cells.starts)

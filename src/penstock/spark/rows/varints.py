@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.core.records.errors import CorruptBatch
+from penstock.core.records.varint import encode
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
@@ -48,6 +49,8 @@ def _zigzag(raw: NDArray[np.uint64]) -> Numbers:
 
 def lengths(numbers: Numbers) -> Numbers:
     """How many bytes each number takes."""
+    if _is_uniform(numbers):
+        return np.full(len(numbers), len(encode(int(numbers[0]))), np.int64)
     raw = _raw(numbers)
     found = np.ones(len(raw), np.int64)
     limit = 1 << 7
@@ -59,12 +62,19 @@ def lengths(numbers: Numbers) -> Numbers:
     return found
 
 
+def _is_uniform(numbers: Numbers) -> bool:
+    """Whether all are the same, as times and the sizes of keys often are: one of them then stands for all."""
+    return len(numbers) > 0 and bool((numbers == numbers[0]).all())
+
+
 def _raw(numbers: Numbers) -> NDArray[np.uint64]:
     return ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
 
 
 def write_column(out: Bytes, positions: Numbers, numbers: Numbers) -> Numbers:
     """Put each number at its position; gives the positions behind them."""
+    if _is_uniform(numbers):
+        return _write_same(out, positions, int(numbers[0]))
     raw = _raw(numbers)
     after = positions + 1
     out[positions] = (raw & np.uint64(0x7F)).astype(np.uint8) | ((raw > np.uint64(0x7F)).astype(np.uint8) << 7)
@@ -77,4 +87,12 @@ def write_column(out: Bytes, positions: Numbers, numbers: Numbers) -> Numbers:
         )
         after[longer] += 1
         longer = longer[rest > np.uint64(0x7F)]
+    return after
+
+
+def _write_same(out: Bytes, positions: Numbers, number: int) -> Numbers:
+    after = positions
+    for byte in encode(number):
+        out[after] = byte
+        after = after + 1
     return after
