@@ -20,6 +20,7 @@ from penstock.core.base.ports import LATER, Done, FileOp, Pause
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.node.connection import Connection
 from penstock.core.node.node import Node
+from penstock.core.partition.leader import Leader
 from penstock.core.records.build import build_batch
 from penstock.core.records.validate import check_produced
 from penstock.core.wire.api.create_topics import CreatableTopic, CreateTopicsRequest
@@ -104,7 +105,7 @@ def stages(node: Node, connection: Connection) -> dict[str, float]:
     topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1)
     exchange(node, connection, frame(CreateTopicsRequest(topics=[topic]), 7))
     partition = node.replicas.get("t", 0)
-    assert partition is not None
+    assert isinstance(partition, Leader)
     batch = build_batch([(None, bytes(100), (), node.now_ms)])
     produce = ProduceRequest(
         acks=1,
@@ -123,7 +124,7 @@ def stages(node: Node, connection: Connection) -> dict[str, float]:
 
     def append() -> None:
         view[:] = original
-        partition.append(view, 9, node.now_ms)
+        partition.append(view, 9, node.now_ms, 1)
 
     found["produce: append"] = microseconds(append)
     found["produce: whole"] = microseconds(lambda: exchange(node, connection, produced))

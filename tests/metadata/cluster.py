@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.metadata.brokers import BrokerImage, host_endpoint
-from penstock.core.metadata.features import CONTROLLER_FEATURES, ELR_VERSION, METADATA_LEVEL, METADATA_VERSION
+from penstock.core.metadata.features import ELR_VERSION, METADATA_LEVEL, METADATA_VERSION, SUPPORTED_FEATURES
 from penstock.core.metadata.fold import fold
 from penstock.core.metadata.framing import decode_record, encode_record
 from penstock.core.metadata.heartbeats import Beat, Heartbeats
@@ -116,8 +116,8 @@ class Cluster:
 
     def expire(self) -> list[int]:
         before = {broker.id for broker in self.image.brokers.values() if broker.fenced}
-        while (sweep := self.heartbeats.expire(self.image, self.settings)) is not None:
-            self.sweep(sweep)
+        while (expired := self.heartbeats.expire(self.image, self.settings)) is not None:
+            self.sweep(expired.sweep)
         return sorted({broker.id for broker in self.image.brokers.values() if broker.fenced} - before)
 
     def create(self, name: str, *assignments: Sequence[int], **configs: str) -> None:
@@ -163,7 +163,7 @@ def registration(broker_id: int, **changes: Any) -> BrokerRegistrationRequest:
         "listeners": listeners,
         "features": [
             Feature(name=name, min_supported_version=low, max_supported_version=high)
-            for name, (low, high) in CONTROLLER_FEATURES.items()
+            for name, (low, high) in SUPPORTED_FEATURES.items()
         ],
         "rack": None,
         "log_dirs": [directory_of(broker_id)],

@@ -9,12 +9,12 @@ import pytest
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.features import ELR_VERSION, METADATA_VERSION
 from penstock.core.metadata.image import NO_LEADER
-from penstock.core.metadata.registration import plan_controller, plan_unregistration
+from penstock.core.metadata.registration import Caller, plan_controller, plan_registration, plan_unregistration
 from penstock.core.wire.api.broker_registration import Feature, Listener
 from penstock.core.wire.api.controller_registration import ControllerRegistrationRequest
 from penstock.core.wire.api.controller_registration import Feature as ControllerFeature
 from penstock.core.wire.stored.cluster_metadata import RegisterBrokerRecord
-from tests.metadata.cluster import Cluster, directory_of
+from tests.metadata.cluster import CLUSTER_ID, Cluster, directory_of, registration
 
 AGAIN = b"n" * 16
 
@@ -47,9 +47,26 @@ def test_the_same_process_keeps_its_epoch_and_its_standing() -> None:
 
 def test_an_id_that_is_alive_is_not_given_away() -> None:
     cluster = Cluster([1])
-    assert refused(cluster, 1, incarnation_id=AGAIN) is ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    another = [directory_of(1, number=5)]
+    assert refused(cluster, 1, incarnation_id=AGAIN, log_dirs=another) is ErrorCode.DUPLICATE_BROKER_REGISTRATION
     cluster.heartbeats.forget(1)
     cluster.register(1, incarnation_id=AGAIN)
+
+
+def test_whoever_has_the_folders_of_a_broker_is_its_successor_unless_that_is_connected() -> None:
+    cluster = Cluster([1])
+    epoch = cluster.broker(1).epoch
+    for is_connected in (True, False):
+        caller = Caller(CLUSTER_ID, 4, cluster.image.offset + 1, is_connected)
+        request = registration(1, incarnation_id=AGAIN)
+        if is_connected:
+            with pytest.raises(ApiError) as found:
+                plan_registration(cluster.image, cluster.settings, cluster.heartbeats, request, caller)
+            assert found.value.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
+        else:
+            planned = plan_registration(cluster.image, cluster.settings, cluster.heartbeats, request, caller)
+            cluster.sweep(planned.sweep)
+    assert cluster.broker(1).epoch > epoch
 
 
 def test_strangers_are_refused() -> None:

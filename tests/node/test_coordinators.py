@@ -268,3 +268,31 @@ def test_a_timer_that_comes_while_groups_are_loaded_comes_again(monkeypatch: pyt
     coordinator.driver = driver
     world.pass_time(coordinators.LOADING_RETRY_MS)
     assert told == ["a key"]
+
+
+def test_a_commit_that_takes_long_is_answered_and_counts_all_the_same() -> None:
+    world, client = grouped()
+    world.hold()
+    client.send(commit("g", 9), 8)
+    world.pass_time(4_999, settle=False)
+    assert client.replies() == []
+    world.pass_time(1, settle=False)
+    (answer,) = client.replies()
+    assert code_of(answer) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.release()
+    assert client.replies() == []
+    assert committed(client, "g") == 9
+
+
+def test_a_commit_that_took_long_and_was_lost_is_forgotten() -> None:
+    world, client = grouped()
+    assert code_of(client.ask(commit("g", 8), 8)) == ErrorCode.NONE
+    world.files.space_bytes = 0
+    world.hold()
+    client.send(commit("g", 9), 8)
+    world.pass_time(5_000, settle=False)
+    (answer,) = client.replies()
+    assert code_of(answer) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.release()
+    world.files.space_bytes = None
+    assert committed(client, "g") == 8

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import FileFailure
-from penstock.core.node import quorum
+from penstock.core.node.quorum import submissions
 from penstock.core.wire.api.create_topics import CreatableTopic, CreateTopicsRequest
 from penstock.core.wire.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from tests.node.world import Client, World
@@ -16,7 +16,7 @@ from tests.node.world import Client, World
 
 @pytest.fixture(autouse=True)
 def two_records_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quorum, "ENCODED_PER_TURN_MAX", 2)
+    monkeypatch.setattr(submissions, "ENCODED_PER_TURN_MAX", 2)
 
 
 def create(*names: str, partitions: int = 9) -> CreateTopicsRequest:

@@ -48,6 +48,15 @@ class TestRunning:
         assert alone.raft.election == ElectionState(0)
         assert alone.saves == []
 
+    def test_voters_that_know_no_leader_either_are_left_in_peace_for_a_moment(self) -> None:
+        alone = Alone()
+        for _ in range(2):
+            ((send, _),) = alone.sent(FetchRequest)
+            alone.reply(send, fetched(-1, 0, code=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        assert alone.sent(FetchRequest) == []
+        alone.pass_time(SETTINGS.retry_backoff_ms)
+        assert len(alone.sent(FetchRequest)) == 1
+
     def test_a_candidate_saves_its_own_vote_before_it_asks_for_others(self) -> None:
         alone = Alone()
         alone.pass_time(SETTINGS.election_timeout_ms)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from penstock.core.base.ports import Slice
+from penstock.core.metadata.image import GROUP_RESOURCE
 from penstock.core.records.codecs import Codec
 from penstock.core.wire.api.create_topics import CreatableTopic, CreateTopicsRequest
 from penstock.core.wire.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from penstock.core.wire.api.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
+from penstock.core.wire.stored.cluster_metadata import ConfigRecord
 from tests.node.world import fetch, found_in
 from tests.settings_act.asking import (
     append,
@@ -66,6 +68,17 @@ def data_folder(trial: Trial) -> list[str]:
 def metadata_folder(trial: Trial) -> list[str]:
     found = (path.partition("/__cluster_metadata-0/") for path in trial.begin().files.paths())
     return sorted({folder for folder, inside, _ in found if inside})
+
+
+def segments_of_metadata(trial: Trial, size: int, wait_ms: int = 0) -> int:
+    """After two records of such a size, and some time between them."""
+    world = trial.begin()
+    for _ in range(2):
+        world.jump(wait_ms)
+        record = ConfigRecord(resource_type=GROUP_RESOURCE, resource_name="g", name="x", value="y" * size)
+        world.turn(lambda record=record: world.node.submit([record], lambda code: None))  # type: ignore[misc]  # now
+        world.settle()
+    return len(files(world, ".log", "/data/__cluster_metadata-0"))
 
 
 # Connections

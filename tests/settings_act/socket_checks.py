@@ -93,6 +93,16 @@ def fill(client: socket.socket, partitions: int, size: int) -> None:
     assert not any(each.error_code for each in answer.responses[0].partition_responses)
 
 
+def machine_of_node(trial: Trial) -> str | None:
+    """Where the node runs, as the metadata has it for whoever places replicas."""
+
+    async def look(host: Host) -> str | None:
+        return host.node.image.brokers[1].host
+
+    found: str | None = visit(trial, look)
+    return found
+
+
 # Listening
 
 

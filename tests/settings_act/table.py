@@ -7,9 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from penstock.core.base.errors import ErrorCode
+from penstock.core.base.settings.rules import RACK_AWARE_SELECTOR
 from penstock.core.records.codecs import Codec
+from tests.settings_act import cluster_checks as cluster
 from tests.settings_act import log_checks as log
 from tests.settings_act import node_checks as node
+from tests.settings_act import quorum_checks as quorum
+from tests.settings_act import replica_checks as replica
 from tests.settings_act import socket_checks as sockets
 from tests.settings_act.log_checks import HOUR_MS
 from tests.settings_act.trial import Flip, Trial
@@ -17,6 +21,8 @@ from tests.settings_act.trial import Flip, Trial
 NONE = ErrorCode.NONE
 BOTH = ["k=1", "k=2", "x=1"]
 LATEST = ["k=2", "x=1"]
+UNLIMITED = "9223372036854775807"
+SLOW = "10000"
 LOG_FILE = "t-0/00000000000000000000.log"
 
 
@@ -35,7 +41,13 @@ TOPIC: Final[Mapping[str, Flip]] = {
     "file.delete.delay.ms": Flip(log.is_set_aside, ("60000", True), ("1000", False)),
     "flush.messages": Flip(log.survives_power_loss, ("9223372036854775807", False), ("2", True)),
     "flush.ms": Flip(log.survives_power_loss, ("9223372036854775807", False), ("1000", True)),
+    "follower.replication.throttled.replicas": Flip(
+        on(replica.catches_up_soon, **{"follower.replication.throttled.rate": SLOW}), ("", True), ("*", False)
+    ),
     "index.interval.bytes": Flip(log.index_bytes, ("4096", 0), ("0", 16)),
+    "leader.replication.throttled.replicas": Flip(
+        on(replica.catches_up_soon, **{"leader.replication.throttled.rate": SLOW}), ("", True), ("*", False)
+    ),
     "internal.segment.bytes": Flip(log.segments_of_small_batches, (None, 1), ("100", 3)),
     "max.compaction.lag.ms": Flip(log.after_overdue_compaction, ("9223372036854775807", BOTH), ("10000", LATEST)),
     "max.message.bytes": Flip(log.error_of_large_batch, ("1048588", NONE), ("1000", ErrorCode.MESSAGE_TOO_LARGE)),
@@ -50,6 +62,7 @@ TOPIC: Final[Mapping[str, Flip]] = {
     "message.timestamp.type": Flip(log.has_time_of_append, ("CreateTime", False), ("LogAppendTime", True)),
     "min.cleanable.dirty.ratio": Flip(log.after_compaction, ("0.5", LATEST), ("1", BOTH)),
     "min.compaction.lag.ms": Flip(log.after_compaction, ("0", LATEST), ("3600000", BOTH)),
+    "min.insync.replicas": Flip(replica.error_of_lone_leader, ("1", NONE), ("2", ErrorCode.NOT_ENOUGH_REPLICAS)),
     "penstock.sealed.compression.type": Flip(
         log.codecs_after_sealing, ("none", [Codec.NONE, Codec.NONE]), ("zstd", [Codec.ZSTD, Codec.NONE])
     ),
@@ -59,6 +72,7 @@ TOPIC: Final[Mapping[str, Flip]] = {
     "segment.index.bytes": Flip(log.segments_with_dense_indexes, ("10485760", 1), ("36", 2)),
     "segment.jitter.ms": Flip(on(log.segments_with_jitter, 10_000, 8_000), ("0", 1), ("9000", 2)),
     "segment.ms": Flip(on(log.segments_after, 10_000), ("604800000", 1), ("5000", 2)),
+    "unclean.leader.election.enable": Flip(replica.has_leader_at_any_price, ("false", False), ("true", True)),
 }
 
 # Broker settings that are the defaults of topics: the same is to be seen.
@@ -79,6 +93,8 @@ _OF_TOPICS: Final[Mapping[str, Flip]] = {
     "log.message.timestamp.after.max.ms": TOPIC["message.timestamp.after.max.ms"],
     "log.message.timestamp.before.max.ms": TOPIC["message.timestamp.before.max.ms"],
     "log.message.timestamp.type": TOPIC["message.timestamp.type"],
+    "min.insync.replicas": TOPIC["min.insync.replicas"],
+    "unclean.leader.election.enable": TOPIC["unclean.leader.election.enable"],
     "log.cleaner.min.cleanable.ratio": TOPIC["min.cleanable.dirty.ratio"],
     "log.cleaner.min.compaction.lag.ms": TOPIC["min.compaction.lag.ms"],
     "penstock.sealed.compression.type": TOPIC["penstock.sealed.compression.type"],
@@ -136,6 +152,64 @@ _OF_THE_NODE: Final[Mapping[str, Flip]] = {
         node.error_of_new_topic, ("1", NONE), ("2", ErrorCode.INVALID_REPLICATION_FACTOR)
     ),
     "penstock.disk.full.ratio": Flip(node.takes_writes_on_a_full_disk, ("0.9", True), ("0.5", False)),
+}
+_OF_THE_CLUSTER: Final[Mapping[str, Flip]] = {
+    "broker.heartbeat.interval.ms": Flip(cluster.heartbeats_in_a_minute, ("150", 400), ("600", 100)),
+    "broker.session.timeout.ms": Flip(on(cluster.is_fenced_after, 3_000), ("1500", True), ("9000", False)),
+    "initial.broker.registration.timeout.ms": Flip(
+        on(cluster.gives_up_after, 10_000), ("60000", False), ("5000", True)
+    ),
+    "controlled.shutdown.enable": Flip(cluster.hands_over, ("true", True), ("false", False)),
+    "request.timeout.ms": Flip(on(cluster.answer_without_a_controller, 10), ("30000", False), ("5000", True)),
+    "unclean.leader.election.interval.ms": Flip(on(cluster.leader_at_any_price, 5_000), ("300000", -1), ("1000", 3)),
+    "auto.leader.rebalance.enable": Flip(
+        on(cluster.leader_after_a_while, 6_000, **{"leader.imbalance.check.interval.seconds": "5"}),
+        ("true", 2),
+        ("false", 3),
+    ),
+    "leader.imbalance.check.interval.seconds": Flip(on(cluster.leader_after_a_while, 6_000), ("300", 3), ("5", 2)),
+    "penstock.host": Flip(sockets.machine_of_node, (None, socket.gethostname()), ("here", "here")),
+}
+_OF_REPLICAS: Final[Mapping[str, Flip]] = {
+    "follower.replication.throttled.rate": Flip(
+        on(replica.catches_up_soon, {"follower.replication.throttled.replicas": "*"}), (UNLIMITED, True), (SLOW, False)
+    ),
+    "leader.replication.throttled.rate": Flip(
+        on(replica.catches_up_soon, {"leader.replication.throttled.replicas": "*"}), (UNLIMITED, True), (SLOW, False)
+    ),
+    "replica.selector.class": Flip(replica.is_sent_elsewhere, (None, False), (RACK_AWARE_SELECTOR, True)),
+    "inter.broker.listener.name": Flip(replica.port_of_leader, (None, {9092}), ("extra", {9094})),
+    "offsets.topic.replication.factor": Flip(replica.copies_of_offsets, ("3", 3), ("1", 1)),
+    "offsets.commit.timeout.ms": Flip(
+        on(replica.answer_to_commit, 2), ("5000", None), ("1000", ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    ),
+    "replica.fetch.backoff.ms": Flip(
+        on(replica.tries_often, 10, **{"replica.socket.timeout.ms": "1000"}), ("1000", True), ("10000", False)
+    ),
+    "replica.fetch.max.bytes": Flip(replica.needs_a_fetch_for_each_batch, ("1048576", False), ("1000", True)),
+    "replica.fetch.min.bytes": Flip(replica.follows_at_once, ("1", True), ("10000", False)),
+    "replica.fetch.response.max.bytes": Flip(replica.needs_a_fetch_for_each_batch, ("10485760", False), ("1000", True)),
+    "replica.fetch.wait.max.ms": Flip(replica.fetches_often_when_idle, ("500", True), ("5000", False)),
+    "replica.lag.time.max.ms": Flip(on(replica.is_dropped_within, 15), ("30000", False), ("5000", True)),
+    "replica.socket.timeout.ms": Flip(on(replica.tries_often, 0), ("30000", False), ("2000", True)),
+}
+_OF_THE_QUORUM: Final[Mapping[str, Flip]] = {
+    "controller.quorum.election.timeout.ms": Flip(quorum.waits_long_before_it_runs, ("1000", False), ("5000", True)),
+    "controller.quorum.election.backoff.max.ms": Flip(
+        quorum.delay_of_the_last_successor_ms, ("1000", 1000), ("300", 300)
+    ),
+    "controller.quorum.fetch.timeout.ms": Flip(quorum.silence_of_a_leader_ms, ("2000", 2000), ("7000", 7000)),
+    "controller.quorum.fetch.max.bytes": Flip(quorum.fetched_batches, ("1048576", True), ("1", False)),
+    "controller.quorum.fetch.snapshot.max.bytes": Flip(quorum.fetched_snapshot_bytes, ("1048576", True), ("10", False)),
+    "controller.quorum.request.timeout.ms": Flip(quorum.patience_with_a_request_ms, ("2000", 2000), ("700", 700)),
+    "controller.quorum.retry.backoff.ms": Flip(quorum.rest_after_a_failure_ms, ("20", 20), ("600", 600)),
+    "metadata.log.segment.bytes": Flip(quorum.metadata_segments, ("1073741824", 1), ("8388608", 2)),
+    "metadata.log.max.record.bytes.between.snapshots": Flip(
+        quorum.snapshots_after_some_topics, ("20971520", 0), ("300", 2)
+    ),
+    "metadata.log.max.snapshot.interval.ms": Flip(on(quorum.snapshots_after, 600_000), ("3600000", 0), ("60000", 1)),
+    "metadata.log.segment.ms": Flip(on(node.segments_of_metadata, 10, 10_000), ("604800000", 1), ("5000", 3)),
+    "internal.metadata.log.segment.bytes": Flip(on(node.segments_of_metadata, 1_000), (None, 1), ("1000", 3)),
 }
 _OF_REQUESTS: Final[Mapping[str, Flip]] = {
     "max.connections": Flip(node.connections_taken, ("2147483647", node.CONNECTIONS), ("3", 3)),
@@ -197,6 +271,9 @@ BROKER: Final[Mapping[str, Flip]] = {
     **_OF_TOPICS,
     **_OF_LOGS,
     **_OF_THE_NODE,
+    **_OF_THE_CLUSTER,
+    **_OF_REPLICAS,
+    **_OF_THE_QUORUM,
     **_OF_REQUESTS,
     **_OF_GROUPS,
     **_OF_SOCKETS,

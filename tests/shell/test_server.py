@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import uvloop
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.wire.api.api_versions import ApiVersionsRequest
 from penstock.core.wire.api.metadata import MetadataRequest
-from penstock.shell.main import Host, make_runner, serve
+from penstock.shell.main import Host, _note, make_runner, serve
 from penstock.shell.outbox import CHUNK_BYTES
 from penstock.testing.serving import Ports, node_settings
 from tests.node.world import fetch, found_in, produce, values_of
@@ -323,3 +324,11 @@ def test_a_second_node_in_the_same_folder_or_port_says_so_in_one_line(tmp_path: 
                 await serve(BrokerSettings(taken), lambda: None)
 
     run(test)
+
+
+def test_words_that_nobody_takes_stop_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        _note("error", "the disk is full")
+        with suppress(OSError):
+            full.close()

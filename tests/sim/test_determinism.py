@@ -10,13 +10,18 @@ import pytest
 
 from penstock.sim.log_scenario import run_log_seed
 from penstock.sim.run import run_seed
+from tests.sim.test_cluster import weather_over
+from tests.sim.test_cluster_nodes import run_briefly
 
 SEEDS = (7, 8)
 PROGRAM = """
 from penstock.sim.log_scenario import run_log_seed
 from penstock.sim.run import run_seed
+from tests.sim.test_cluster import weather_over
+from tests.sim.test_cluster_nodes import run_briefly
 for seed in {seeds}:
     print(run_log_seed(seed).trace_hash, run_seed(seed).trace_hash)
+    print(weather_over(seed, 3).world.trace.digest, run_briefly(seed).trace_hash)
 """
 
 
@@ -39,5 +44,7 @@ def test_different_seeds_have_different_traces() -> None:
 def test_the_trace_does_not_depend_on_the_hash_seed() -> None:
     one, other = hashes_in_another_process("1"), hashes_in_another_process("2")
     assert one == other
-    here = "".join(f"{run_log_seed(seed).trace_hash} {run_seed(seed).trace_hash}\n" for seed in SEEDS[:1])
-    assert one == here
+    seed = SEEDS[0]
+    alone = (run_log_seed(seed).trace_hash, run_seed(seed).trace_hash)
+    together = (weather_over(seed, 3).world.trace.digest, run_briefly(seed).trace_hash)
+    assert one.split() == [*alone, *together]

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.core.log.producers import Producers
 from penstock.sim.log_scenario import run_log_seed
-from penstock.sim.planted import BUGS, LOG_BUGS, NODE_BUGS, planted
+from penstock.sim.planted import BUGS, LOG_BUGS, NODE_BUGS, QUORUM_BUGS, planted
 from penstock.sim.report import Report
 from penstock.sim.run import run_seed
 
@@ -54,7 +54,7 @@ def test_the_node_s_seeds_find(bug: str) -> None:
 
 
 def test_every_bug_is_looked_for() -> None:
-    assert set(LOG_BUGS) | set(NODE_BUGS) == set(BUGS)
+    assert {*LOG_BUGS, *NODE_BUGS, *QUORUM_BUGS} == set(BUGS)
 
 
 def test_a_bug_is_gone_when_its_time_is_over() -> None:

@@ -2,8 +2,10 @@
 
 from functools import partial
 
+import pytest
+
 from penstock.sim.chance import Chance
-from penstock.sim.scheduler import Scheduler
+from penstock.sim.scheduler import Scheduler, StandsStill
 from penstock.sim.trace import Trace
 
 
@@ -69,3 +71,14 @@ def test_the_trace_hash_covers_lines_that_are_no_longer_kept() -> None:
     assert list(one.tail) == list(other.tail)
     assert one.digest != other.digest
     assert one.counts["event"] == 2
+
+
+def test_whoever_never_waits_is_found_out() -> None:
+    scheduler = Scheduler()
+
+    def again() -> None:
+        scheduler.after(0, again)
+
+    again()
+    with pytest.raises(StandsStill):
+        scheduler.run_until(1)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from penstock import __version__
-from penstock.cli import cluster, config, consume, group, plain, produce, storage, topic
+from penstock.cli import cluster, config, consume, group, plain, produce, sim, storage, topic
 from penstock.cli.talk import Refused, complain
 from penstock.client.errors import ClientError
 from penstock.core.base.errors import PenstockError
@@ -138,3 +138,4 @@ app.add_typer(group.app, name="group")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(config.app, name="config")
 app.add_typer(storage.app, name="storage")
+app.command("sim")(sim.sim)

@@ -15,6 +15,7 @@ from functools import partial
 from penstock.core.apis.table import make_node
 from penstock.core.base.settings import BrokerSettings, Endpoint
 from penstock.shell.descriptors import files_allowed, raise_files_limit
+from penstock.shell.dialing import Dialing
 from penstock.shell.disk import Disk, Reader
 from penstock.shell.http import serve_http
 from penstock.shell.lock import FolderLock, FolderLocked
@@ -88,10 +89,13 @@ class Host:
         self._settings = settings
         self._lock = FolderLock(settings.log_dir)
         self._sockets = [(endpoint, _bind(endpoint, settings)) for endpoint in settings.listeners.broker]
+        self._quorum_sockets = [(endpoint, _bind(endpoint, settings)) for endpoint in settings.listeners.controller]
         self.server = Server(settings["penstock.response.bytes.max"])
         self.disk = Disk(self.server.turn, files_allowed(settings["penstock.open.files.max"]), Reader())
-        self.node = make_node(settings, self.disk, SystemEntropy(), note or _note)
+        self.dialing = Dialing(self.server)
+        self.node = make_node(settings, self.disk, SystemEntropy(), note or _note, self.dialing)
         self.node.advertised = self._advertised()
+        self.node.host_name = self._settings["penstock.host"] or socket.gethostname()
         self.server.node, self.server.disk = self.node, self.disk
         self.server.on_state = self._state_changed
         self._settled: asyncio.Future[None] | None = None
@@ -103,17 +107,13 @@ class Host:
         return [bound.getsockname()[:2] for _, bound in self._sockets]
 
     async def start(self) -> None:
-        """Recover, then listen."""
+        """Listen to other controllers, because a quorum must form before a node can start; recover; listen to all."""
+        await self._listen(self._quorum_sockets)
         await self._until(self.node.start)
         if self.node.state != "running":
             raise CannotStart(self.node.failure)
         self.disk.starting = False
-        loop = asyncio.get_running_loop()
-        backlog = self._settings["socket.listen.backlog.size"]
-        for endpoint, bound in self._sockets:
-            factory = partial(Client, self.server, endpoint.name)
-            listening = await loop.create_server(factory, sock=bound, backlog=backlog)
-            self._listening.append(listening)
+        await self._listen(self._sockets)
         await self._serve_http()
 
     async def wait(self, stop: asyncio.Event) -> None:
@@ -138,10 +138,18 @@ class Host:
             listening.close()
         for client in list(self.server.clients.values()):
             client.abort()
-        for _, bound in self._sockets:
+        self.dialing.close()
+        for _, bound in (*self._sockets, *self._quorum_sockets):
             bound.close()
         self.disk.close()
         self._lock.release()
+
+    async def _listen(self, sockets: list[tuple[Endpoint, socket.socket]]) -> None:
+        backlog = self._settings["socket.listen.backlog.size"]
+        for endpoint, bound in sockets:
+            factory = partial(Client, self.server, endpoint.name)
+            listening = await asyncio.get_running_loop().create_server(factory, sock=bound, backlog=backlog)
+            self._listening.append(listening)
 
     def _advertised(self) -> list[Endpoint]:
         """What clients are told. Port 0 asked for any free port, and every interface is no address at all."""
@@ -206,4 +214,6 @@ def _size_buffers(listening: socket.socket, settings: BrokerSettings) -> None:
 
 
 def _note(level: str, text: str) -> None:
-    print(f"{level}: {text}", file=sys.stderr, flush=True)
+    """Who cannot be told, because the disk is full that stderr goes to for example, must not stop who tells."""
+    with suppress(OSError):
+        print(f"{level}: {text}", file=sys.stderr, flush=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from penstock.sim.events import (
     Acknowledged,
@@ -14,7 +14,7 @@ from penstock.sim.events import (
     GhostAnswered,
     Read,
 )
-from penstock.sim.invariants import ALL
+from penstock.sim.invariants import ALL, Invariant
 from penstock.sim.model import Model
 from penstock.sim.rules import TopicRules
 from penstock.sim.scheduler import EPOCH_MS, MS, Scheduler
@@ -24,15 +24,21 @@ from penstock.sim.trace import Trace
 class Court:
     """Judges events in the order in which they become known."""
 
-    def __init__(self, scheduler: Scheduler, trace: Trace, rules: Mapping[str, TopicRules]) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        trace: Trace,
+        rules: Mapping[str, TopicRules],
+        invariants: Iterable[type[Invariant]] = ALL,
+    ) -> None:
         self.model = Model(rules)
         self._scheduler = scheduler
         self._trace = trace
-        self._invariants = [invariant(self.model) for invariant in ALL]
+        self._invariants = [invariant(self.model) for invariant in invariants]
 
     def see(self, event: Event) -> None:
         """Let the invariants judge an event by what was known before it, then remember it."""
-        self._trace.note(self._scheduler.now_us, type(event).__name__, str(event))
+        self.note(event)
         self.model.tick(EPOCH_MS + self._scheduler.now_us // MS)
         for invariant in self._invariants:
             invariant.see(event)
@@ -53,6 +59,10 @@ class Court:
                 self._trace.counts["clock-jumps"] += 1
             case Read():
                 self._count_gone(event)
+
+    def note(self, event: Event) -> None:
+        """Only write down that something happened."""
+        self._trace.note(self._scheduler.now_us, type(event).__name__, str(event))
 
     def _count_gone(self, read: Read) -> None:
         rules = self.model.rules(read.partition.topic)

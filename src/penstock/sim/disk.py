@@ -108,6 +108,13 @@ class Disk:
         platter.make_directory(path)
         platter.sync_directory(platter.root, platter.change_order)
 
+    def place(self, path: str, data: bytes) -> None:
+        """Put a file where it was before the node was, and stays."""
+        platter = self.volume.platter
+        file = platter.create(path)
+        file.written[:], file.synced = data, data
+        platter.sync_directory(platter.directory(path.rpartition("/")[0]), platter.change_order)
+
     # ---- faults
 
     def crash(self) -> None:

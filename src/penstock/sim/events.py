@@ -229,9 +229,10 @@ class Waited:
 
 @dataclass(frozen=True, slots=True)
 class ClockSet:
-    """The node's clock is wrong by this much from now on."""
+    """A machine's clock is wrong by this much from now on."""
 
     skew_ms: int
+    machine: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +260,7 @@ class Down:
     lost_power: bool
     logs: dict[Partition, LogState]
     clean: bool = False
+    machine: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +268,36 @@ class Up:
     """A new process serves; the logs as it recovered them."""
 
     logs: dict[Partition, LogState]
+    machine: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Leads:
+    """A process, the how-many-th of its machine, takes itself for a partition's leader in an epoch."""
+
+    partition: Partition
+    epoch: int
+    machine: int
+    life: int
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """How far a leader takes its partition for committed."""
+
+    leader: Leads
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the replicas of a partition hold when all is quiet: bytes by machine."""
+
+    partition: Partition
+    logs: dict[int, bytes]
+
+    def __str__(self) -> str:
+        return f"Held({self.partition}, { ({machine: len(data) for machine, data in self.logs.items()}) })"
 
 
 Event = (
@@ -291,6 +323,9 @@ Event = (
     | Stuck
     | Down
     | Up
+    | Leads
+    | Watermark
+    | Held
 )
 
 

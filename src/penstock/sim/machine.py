@@ -1,7 +1,8 @@
 """A machine: one disk, one clock, and the process of a node that runs, dies and comes back.
 
 The machine is the simulator's shell. Every event reaches the node as one turn, `begin`, the event, `finish`, and
-what the turn decided goes out afterwards: bytes to connections, the next deadline to the scheduler.
+what the turn decided goes out afterwards: bytes to connections, the next deadline to the scheduler. A process that is
+paused gets its events when it goes on, in their order.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Protocol
 
 from penstock.core.base.ports import Done, Slice
 from penstock.sim.disk import Disk
@@ -19,8 +21,23 @@ from penstock.sim.trace import Trace
 
 ENDED = ("stopped", "failed")
 CLIENT_HOST = "10.0.0.1"
+BROKER_PORT: Final = 9092
+CONTROLLER_PORT: Final = 9093
 
 NodeFactory = Callable[[Disk], SimNode]
+
+
+class Listener(NamedTuple):
+    """A port that a process listens to: from its beginning, or only when it serves."""
+
+    name: str
+    is_early: bool
+
+
+LISTENERS: Final = {
+    BROKER_PORT: Listener("PLAINTEXT", is_early=False),
+    CONTROLLER_PORT: Listener("CONTROLLER", is_early=True),
+}
 
 
 @dataclass(slots=True)
@@ -34,6 +51,13 @@ class Clock:
     def wall_ms(self) -> int:
         """Milliseconds since 1970, as this machine believes."""
         return EPOCH_MS + self.skew_ms + self.scheduler.now_us // MS
+
+
+class OpenWire(Protocol):
+    """A connection that the process has dialled."""
+
+    def hang_up(self) -> None: ...
+    def read(self, wants: bool) -> None: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -67,6 +91,9 @@ class Socket:
 
     def drained(self) -> None:
         """The link delivered something: fill it again, and tell the connection, which may want to read on."""
+        self.machine.when_awake(self._drained)
+
+    def _drained(self) -> None:
         self._fill()
         left = self.unsent_bytes + self.link.to_client.bytes_left
         self.machine.turn(lambda _: self.connection.sent(left))
@@ -99,13 +126,18 @@ class Machine:
         self.clock = Clock(scheduler)
         self.node: SimNode | None = None
         self.sockets: dict[NodeConnection, Socket] = {}
+        self.wires: dict[OpenWire, None] = {}
+        self.paused = False
         self._scheduler = scheduler
         self._network = network
         self._trace = trace
         self._tick: Event | None = None
         self._last_state = ""
+        self._held: list[Callable[[], None]] = []
+        self._backlog: dict[Link, None] = {}  # Connections that a paused process has not seen yet.
         self.served = False  # Whether this process has served, so that its logs are known.
         self.on_state: Callable[[str], None] = lambda state: None
+        self.observers: list[Callable[[], None]] = []
         disk.deliver = self._deliver
 
     @property
@@ -136,7 +168,7 @@ class Machine:
     def power_loss(self) -> None:
         """Cut the power: only what was synced is sure to stay, and clients hear nothing for a while."""
         self._note("power-loss")
-        self._network.silence()
+        self._network.silence(self.number)
         self._end_process()
         self.disk.power_loss()
 
@@ -151,12 +183,41 @@ class Machine:
         self._end_process()
         self.disk.crash()
 
+    def pause(self) -> None:
+        """Stop the process where it is; the machine goes on, and takes connections and bytes as far as it has room."""
+        self._note("pause")
+        self.paused = True
+        for wire in self.wires:
+            wire.read(False)
+
+    def resume(self) -> None:
+        """Let a paused process go on: it sees everything that has happened meanwhile."""
+        self._note("resume")
+        self.paused = False
+        held, self._held = self._held, []
+        for action in held:
+            action()
+        for wire in list(self.wires):
+            wire.read(True)
+        for socket in list(self.sockets.values()):
+            socket.link.to_server.wake()
+
+    def when_awake(self, action: Callable[[], None]) -> None:
+        """Do something that only a process that is not paused can do."""
+        if self.paused:
+            self._held.append(action)
+        else:
+            action()
+
     # ---- turns
 
     def turn(self, event: Callable[[SimNode], None]) -> None:
         """Give the node one event, and carry out what it decided."""
         node = self.node
         if node is None:
+            return
+        if self.paused:
+            self._held.append(lambda: self.turn(event))
             return
         node.begin(self.clock.wall_ms, self._scheduler.now_us)
         event(node)
@@ -170,21 +231,32 @@ class Machine:
             self.served = self.served or node.state == "running"
             self._note("state", f"{node.state} {node.failure or ''}")
             self.on_state(node.state)
+        for observe in self.observers:
+            observe()
 
-    def accept(self, link: Link) -> None:
-        """A client knocks: the node takes the connection, or the client is told that nobody listens."""
-        connection = None
-        if self.running:
-            accepted: list[NodeConnection | None] = []
-            self.turn(lambda node: accepted.append(node.connect(CLIENT_HOST, link.number)))
-            connection = accepted[0]
+    def accept(self, link: Link, port: int = BROKER_PORT, host: str = CLIENT_HOST) -> bool:
+        """Somebody knocks: the system takes the connection, or says that nobody listens."""
+        listener = LISTENERS.get(port)
+        if listener is None or not (self.running or (listener.is_early and self.node is not None and not self.ended)):
+            link.refuse()
+            return False
+        self._backlog[link] = None
+        self.when_awake(lambda: self._accept(link, host, listener.name))
+        return True
+
+    def _accept(self, link: Link, host: str, listener: str) -> None:
+        """The node takes the connection, or hangs up."""
+        del self._backlog[link]
+        accepted: list[NodeConnection | None] = []
+        self.turn(lambda node: accepted.append(node.connect(host, link.number, listener)))
+        connection = accepted[0]
         if connection is None:
-            link.end_client()
+            link.hang_up_by_server()
             return
         socket = Socket(self, link, connection)
         self.sockets[connection] = socket
         link.server = socket
-        link.server_reads = lambda: connection.reading
+        link.server_reads = lambda: connection.reading and not self.paused
         link.to_client.on_room = socket.drained
         link.to_server.wake()
 
@@ -209,6 +281,8 @@ class Machine:
     def _end_process(self) -> None:
         self.node = None
         self.served = False
+        self.paused = False
+        self._held.clear()
         self._last_state = ""
         if self._tick is not None:
             self._tick.cancel()
@@ -216,6 +290,12 @@ class Machine:
         sockets, self.sockets = list(self.sockets.values()), {}
         for socket in sockets:
             socket.link.close_by_server()
+        for link in self._backlog:
+            link.close_by_server()
+        self._backlog.clear()
+        wires, self.wires = list(self.wires), {}
+        for wire in wires:
+            wire.hang_up()
 
     def _note(self, what: str, detail: str = "") -> None:
         self._trace.note(self._scheduler.now_us, what, f"node={self.number} {detail}")

@@ -2,7 +2,8 @@
 
 A stream cuts what it carries into seeded chunks and delivers them at seeded times, in order. Faults act on a
 connection: it is cut after any byte, only one end learns of the end (half-open), or nothing moves for a while (black
-hole). Reordering exists between connections only, and duplicates only where a client retries, as with TCP.
+hole); or on what lies between two machines (`paths`). Reordering exists between connections only, and duplicates only
+where a client retries, as with TCP.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.sim.chance import Chance
-from penstock.sim.scheduler import MS, Scheduler
+from penstock.sim.paths import CLIENTS, Paths, Way
+from penstock.sim.scheduler import MS, SECOND, Scheduler
 from penstock.sim.trace import Trace
 
 WINDOW_BYTES_MAX = 64 * 1024  # What the two kernels hold of one direction before the sender must wait.
+REPEAT_US_MAX = 1 * SECOND  # How long after its direction opens again something may still wait to be repeated.
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,9 @@ class Endpoint(Protocol):
 class Stream:
     """One direction: bytes in order, delivered in chunks while the receiver accepts them."""
 
-    def __init__(self, link: Link, deliver: Callable[[bytes], None], accepts: Callable[[], bool]) -> None:
+    def __init__(self, link: Link, way: Way, deliver: Callable[[bytes], None], accepts: Callable[[], bool]) -> None:
         self._link = link
+        self._way = way
         self._deliver = deliver
         self._accepts = accepts
         self._chunks: deque[bytes] = deque()
@@ -58,9 +62,9 @@ class Stream:
 
     def wake(self) -> None:
         """Go on delivering, if there is something and the receiver wants it."""
-        if self._chunks and not self._scheduled and self._accepts() and self._link.moving:
+        if self._chunks and not self._scheduled and self._moves():
             self._scheduled = True
-            self._link.network.later(self._link.delay_us(), self._arrive)
+            self._link.network.later(self._link.delay_us(self._way), self._arrive)
 
     def drop(self) -> None:
         """Lose whatever has not arrived."""
@@ -69,7 +73,7 @@ class Stream:
 
     def _arrive(self) -> None:
         self._scheduled = False
-        if not self._chunks or not self._accepts() or not self._link.moving:
+        if not self._chunks or not self._moves():
             return
         chunk = self._take(self._link.chunk_size())
         self.bytes_left -= len(chunk)
@@ -77,6 +81,9 @@ class Stream:
         if self.on_room is not None:
             self.on_room()
         self.wake()
+
+    def _moves(self) -> bool:
+        return self._accepts() and self._link.moving and self._link.network.paths.is_open(self._way)
 
     def _take(self, size: int) -> bytes:
         head = self._chunks.popleft()
@@ -87,11 +94,14 @@ class Stream:
 
 
 class Link:
-    """One connection between a client and a node."""
+    """One connection: between a client and a node, or between two nodes, where the one that dialled is the client."""
 
-    def __init__(self, network: Network, number: int, client: Endpoint) -> None:
+    def __init__(self, network: Network, number: int, client: Endpoint, way: Way) -> None:
         self.network = network
         self.number = number
+        self.way = way
+        self.back: Way = (way[1], way[0])
+        self.refused = False  # Nobody listened.
         self.client: Endpoint | None = client
         self.server: Endpoint | None = None
         self.client_reads = True
@@ -100,8 +110,8 @@ class Link:
         self.faulted = False  # Whoever waits for an answer on a faulted connection may wait in vain.
         self._drip_bytes = network.profile.drip_bytes if network.chance.happens(network.profile.drips) else 0
         self._cut_after_bytes: int | None = None
-        self.to_server = Stream(self, self._to_server, self._server_accepts)
-        self.to_client = Stream(self, self._to_client, lambda: self.client is not None and self.client_reads)
+        self.to_server = Stream(self, way, self._to_server, self._server_accepts)
+        self.to_client = Stream(self, self.back, self._to_client, lambda: self.client is not None and self.client_reads)
 
     # ---- the two ends
 
@@ -114,17 +124,24 @@ class Link:
         """The client is done; the server learns it after a while."""
         self.client = None
         self.to_client.drop()
-        self.network.later(self.delay_us(), self.end_server)
+        self.network.carry(self.way, self.delay_us(self.way), self.end_server)
 
     def close_by_server(self) -> None:
         """The server is done: what it has sent still arrives, then the client learns it."""
         self.server = None
         self.to_server.drop()
         self.to_client.on_room = self._end_client_when_read
-        if self.to_client.bytes_left:
-            self.network.later(self._linger_us(), self.end_client)
-        else:
-            self.network.later(self.delay_us(), self.end_client)
+        delay_us = self._linger_us() if self.to_client.bytes_left else self.delay_us(self.back)
+        self.network.carry(self.back, delay_us, self.end_client)
+
+    def refuse(self) -> None:
+        """Nobody listens, and the client learns that."""
+        self.refused = True
+        self.hang_up_by_server()
+
+    def hang_up_by_server(self) -> None:
+        """The server never wanted this connection."""
+        self.network.deliver(self.back, self.end_client)
 
     def end_client(self) -> None:
         """Tell the client that the connection is gone."""
@@ -145,8 +162,8 @@ class Link:
     def cut(self) -> None:
         """Both ends lose the connection, each at its own time."""
         self._break()
-        self.network.later(self.delay_us(), self.end_client)
-        self.network.later(self.delay_us(), self.end_server)
+        self.network.later(self.delay_us(self.back), self.end_client)
+        self.network.later(self.delay_us(self.way), self.end_server)
 
     def cut_after(self, byte_count: int) -> None:
         """Cut once so many more bytes have passed, in either direction."""
@@ -155,12 +172,12 @@ class Link:
     def lose_server_side(self) -> None:
         """Half-open: the client learns that it is over, the server hears nothing."""
         self._break()
-        self.network.later(self.delay_us(), self.end_client)
+        self.network.later(self.delay_us(self.back), self.end_client)
 
     def lose_client_side(self) -> None:
         """Half-open: the server learns that it is over, the client hears nothing."""
         self._break()
-        self.network.later(self.delay_us(), self.end_server)
+        self.network.later(self.delay_us(self.way), self.end_server)
 
     def stall(self, duration_us: int) -> None:
         """A black hole: nothing moves, nobody is told; then it goes on where it was."""
@@ -178,9 +195,9 @@ class Link:
 
     # ---- inside
 
-    def delay_us(self) -> int:
+    def delay_us(self, way: Way) -> int:
         """How long the next chunk travels."""
-        return self.network.chance.skewed(1, self.network.profile.delay_us_max)
+        return self.network.chance.skewed(1, self.network.profile.delay_us_max) + self.network.paths.slow_us(way)
 
     def chunk_size(self) -> int:
         """How much arrives at once; a cut falls on its exact byte."""
@@ -218,10 +235,14 @@ class Link:
                 self._cut_after_bytes = None
                 self.cut()
 
-    def _resume(self) -> None:
-        self.moving = True
+    def wake(self) -> None:
+        """Go on in both directions, as far as they are free."""
         self.to_server.wake()
         self.to_client.wake()
+
+    def _resume(self) -> None:
+        self.moving = True
+        self.wake()
 
 
 class Network:
@@ -230,15 +251,16 @@ class Network:
     def __init__(self, scheduler: Scheduler, chance: Chance, trace: Trace, profile: NetworkProfile) -> None:
         self.chance = chance
         self.profile = profile
+        self.paths = Paths()
         self._scheduler = scheduler
         self._trace = trace
         self._numbers = 0
         self._links: list[Link] = []
 
-    def link(self, client: Endpoint) -> Link:
+    def link(self, client: Endpoint, way: Way = (CLIENTS, 1)) -> Link:
         """Make a connection; whoever accepts it sets its server end."""
         self._numbers += 1
-        link = Link(self, self._numbers, client)
+        link = Link(self, self._numbers, client, way)
         self._links = [other for other in self._links if other.open]
         self._links.append(link)
         return link
@@ -247,16 +269,57 @@ class Network:
         """Connections that somebody still holds, oldest first."""
         return [link for link in self._links if link.open]
 
-    def silence(self) -> None:
+    def links_between(self, one: int, other: int) -> list[Link]:
+        """Connections between two machines, whoever dialled."""
+        return [link for link in self.open_links() if link.way in ((one, other), (other, one))]
+
+    def silence(self, number: int) -> None:
         """A machine lost its power: nothing that it has sent arrives any more. Whatever was to arrive before that
         has arrived before that, so that nobody is told afterwards of what the power cut then took."""
         for link in self.open_links():
-            link.to_client.drop()
+            if link.way[1] == number:
+                link.to_client.drop()
+            if link.way[0] == number:
+                link.to_server.drop()
+
+    # ---- faults between machines
+
+    def close(self, *ways: Way) -> None:
+        """From now on nothing arrives in these directions, and nobody is told."""
+        self.paths.close(*ways)
+
+    def reopen(self, *ways: Way) -> None:
+        self._go_on(self.paths.reopen(*ways))
+
+    def darken(self, number: int) -> None:
+        """Nobody reaches a machine, and it reaches nobody."""
+        self.paths.darken(number)
+
+    def relight(self, number: int) -> None:
+        self._go_on(self.paths.relight(number))
+
+    # ---- time
 
     def later(self, delay_us: int, action: Callable[[], None]) -> None:
         """Let something happen after a delay."""
         self._scheduler.after(delay_us, action)
 
+    def carry(self, way: Way, delay_us: int, action: Callable[[], None]) -> None:
+        """Let something happen at the other end: after a delay, and not before its direction is open."""
+        self.later(delay_us, lambda: self.deliver(way, action))
+
+    def deliver(self, way: Way, action: Callable[[], None]) -> None:
+        """Let something happen at the other end: now, or when its direction opens."""
+        if self.paths.is_open(way):
+            action()
+        else:
+            self.paths.hold(way, lambda: self.deliver(way, action))
+
     def fold(self, what: str, detail: str) -> None:
         """Make a delivery a part of the run's identity."""
         self._trace.fold(self._scheduler.now_us, what, detail)
+
+    def _go_on(self, actions: list[Callable[[], None]]) -> None:
+        """Repeat what was held back, each at its own time."""
+        for action in (*actions, *(link.wake for link in self.open_links())):
+            self.later(self.chance.skewed(1, REPEAT_US_MAX), action)

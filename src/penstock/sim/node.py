@@ -10,9 +10,9 @@ from penstock.core.log.log import Log
 from penstock.core.node.node import Node
 from penstock.core.partition.partition import Partition as NodePartition
 from penstock.sim.chance import Chance
-from penstock.sim.disk import Disk
 from penstock.sim.events import LogState, Partition
 from penstock.sim.ports import SimNode
+from penstock.sim.site import Place
 from penstock.sim.world import DATA
 
 SETTINGS = {
@@ -46,9 +46,14 @@ class PenstockNodes:
         self._settings = {**SETTINGS, **(SYNC_EACH if syncs_commits else {})}
         self._reborn_topics = reborn_topics
 
-    def make(self, disk: Disk, chance: Chance) -> SimNode:
+    def make(self, place: Place, chance: Chance) -> SimNode:
         """A new process over a disk."""
-        return cast("SimNode", make_node(BrokerSettings(self._settings), disk, chance))
+        settings = BrokerSettings(self.settings(place.number))
+        return cast("SimNode", make_node(settings, place.disk, chance, network=place.dialing))
+
+    def settings(self, number: int) -> dict[str, str]:
+        """What the file of a machine's node says."""
+        return self._settings
 
     def logs(self, node: SimNode) -> dict[Partition, LogState]:
         """What each partition's log holds and promises."""

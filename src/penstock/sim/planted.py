@@ -7,7 +7,7 @@ tests hold it to that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from penstock.core.base.errors import ErrorCode
@@ -21,18 +21,28 @@ from penstock.core.log.log import Log
 from penstock.core.log.producers import Producers
 from penstock.core.log.scan import Located, walk_to
 from penstock.core.log.segment import Segment
+from penstock.core.metadata.image import Image
 from penstock.core.node.coordinators import PartitionJournal
 from penstock.core.node.deadlines import Deadlines
+from penstock.core.node.quorum.raft_log import MetadataLog
+from penstock.core.node.quorum.submissions import Submissions
 from penstock.core.node.views import Interest
+from penstock.core.raft.decisions import Ready
+from penstock.core.raft.leader import Leader
+from penstock.core.raft.outbox import Outbox
 from penstock.core.records.batch import BatchHeader
 
 Patch = tuple[object, str, Any]
 
 
-@contextmanager
-def planted(name: str) -> Iterator[None]:
+def planted(name: str) -> AbstractContextManager[None]:
     """Let a bug be there for a while."""
-    patches = BUGS[name]()
+    return planting(BUGS[name]())
+
+
+@contextmanager
+def planting(patches: list[Patch]) -> Iterator[None]:
+    """Let patches be there for a while."""
     before = [(owner, attribute, getattr(owner, attribute)) for owner, attribute, _ in patches]
     for owner, attribute, value in patches:
         setattr(owner, attribute, value)
@@ -244,6 +254,50 @@ def _reborn_keeps_its_log() -> list[Patch]:
     return [(LogDirectory, "remove", remove)]
 
 
+def _vote_not_synced() -> list[Patch]:
+    """A vote is told while it is still on its way to the disk."""
+
+    def take(self: Outbox, *, flush: bool) -> Ready:
+        ready, self.ready = self.ready, Ready()
+        ready.flush = flush
+        if self._saving is None and not self.is_free_to_speak:
+            ready.save = self._saving = self._wanted
+        return ready
+
+    return [(Outbox, "take", take)]
+
+
+def _metadata_counted_unsynced() -> list[Patch]:
+    """A replica says that it has what it has only written."""
+    return [(MetadataLog, "synced_offset", property(lambda self: self.end_offset))]
+
+
+def _one_voter_is_a_majority() -> list[Patch]:
+    """What the leader has counts as committed."""
+
+    def advance(self: Leader) -> bool:
+        offset = max(progress.end_offset for progress in self.voters.values())
+        if offset <= max(self.high_watermark, self.epoch_start_offset):
+            return False
+        self.high_watermark = offset
+        return True
+
+    return [(Leader, "_advance", advance)]
+
+
+def _leader_begins_with_a_stale_image() -> list[Patch]:
+    """A new leader decides on what it decided last, whatever others have decided since."""
+    honest = Submissions.rebase
+
+    def rebase(self: Submissions, image: Image) -> None:
+        latest = self.latest
+        honest(self, image)
+        if latest.offset >= 0:
+            self.latest = latest
+
+    return [(Submissions, "rebase", rebase)]
+
+
 BUGS: dict[str, Callable[[], list[Patch]]] = {
     "index not truncated": _index_not_truncated,
     "sequence check off": _sequence_check_off,
@@ -262,6 +316,10 @@ BUGS: dict[str, Callable[[], list[Patch]]] = {
     "old claims count": _old_claims_count,
     "waits by the wall clock": _waits_by_the_wall_clock,
     "reborn keeps its log": _reborn_keeps_its_log,
+    "vote not synced": _vote_not_synced,
+    "metadata counted unsynced": _metadata_counted_unsynced,
+    "one voter is a majority": _one_voter_is_a_majority,
+    "leader begins with a stale image": _leader_begins_with_a_stale_image,
 }
 """Every bug by its name."""
 
@@ -292,3 +350,11 @@ NODE_BUGS = (
     "reborn keeps its log",
 )
 """Those that show through the whole node."""
+
+QUORUM_BUGS = (
+    "vote not synced",
+    "metadata counted unsynced",
+    "one voter is a majority",
+    "leader begins with a stale image",
+)
+"""Those that several voters show."""

@@ -20,6 +20,7 @@ class Report:
     events: int
     failure: Exception | None
     tail: tuple[str, ...]
+    simulated_us: int
 
 
 def reported(seed: int, scheduler: Scheduler, trace: Trace, play: Callable[[], None]) -> Report:
@@ -29,4 +30,5 @@ def reported(seed: int, scheduler: Scheduler, trace: Trace, play: Callable[[], N
         play()
     except Exception as error:
         failure = error
-    return Report(seed, trace.digest, trace.counts, scheduler.events_run, failure, tuple(trace.tail))
+    tail = tuple(trace.tail)
+    return Report(seed, trace.digest, trace.counts, scheduler.events_run, failure, tail, scheduler.now_us)

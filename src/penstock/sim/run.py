@@ -1,6 +1,7 @@
 """The way in: run seeds, count what happened, name the seed that failed.
 
-    python -m penstock.sim.run --seeds 0-499
+    penstock sim --seeds 0-499
+    penstock sim --seeds 0-99 --nodes 3
 
 A seed decides everything: the workload, the faults, the disk's and the network's manners. A run over many seeds in
 which some kind of trouble never happened proves little, so it fails too.
@@ -12,14 +13,18 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from penstock.sim.chance import Chance
+from penstock.sim.cluster_scenario import ClusterSpec, draw_cluster, run_cluster_seed
+from penstock.sim.court import Court
 from penstock.sim.disk import DiskProfile
 from penstock.sim.faults import draw_faults
 from penstock.sim.network import NetworkProfile
 from penstock.sim.node import PenstockNodes
 from penstock.sim.report import Report, reported
 from penstock.sim.scenario import Scenario, Spec
+from penstock.sim.storm import KINDS, parse_storm, write_storm
 from penstock.sim.workloads import draw_workload
 from penstock.sim.world import World
 
@@ -41,6 +46,18 @@ MUST_HAPPEN = (
     "rebirths-read",
     "clock-jumps",
 )
+CLUSTER_MUST_HAPPEN = (
+    "records-acknowledged",
+    "elections",
+    "in-sync-shrinks",
+    "truncations",
+    "unclean-stops",
+    "torn-write",
+    "slow-sync",
+    *(f"fault-{kind}" for kind in KINDS),
+)
+CLUSTER_SEEDS_MIN = 20
+"""Fewer may miss some kind of fault."""
 TAIL_LINES = 60
 
 
@@ -60,45 +77,111 @@ def run_seed(seed: int, spec: Spec | None = None) -> Report:
     spec = draw_spec(seed) if spec is None else spec
     workload = spec.workload
     nodes = PenstockNodes(workload.syncs_commits, frozenset(topic.name for topic in workload.reborn))
-    world = World(seed, nodes, workload.rules, spec.disk, spec.network)
+    world = World(
+        seed, nodes, lambda scheduler, trace: Court(scheduler, trace, workload.rules), spec.disk, spec.network
+    )
     return reported(seed, world.scheduler, world.trace, Scenario(world, spec).play)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run: seeds of one node, or of a cluster in a storm that is drawn or written down."""
+
+    seeds: range
+    nodes: int = 1
+    storm: str | None = None
+
+    @property
+    def must_happen(self) -> tuple[str, ...]:
+        """What happens somewhere among enough seeds, or they prove little."""
+        if self.nodes == 1:
+            return MUST_HAPPEN if len(self.seeds) > 1 else ()
+        return CLUSTER_MUST_HAPPEN if len(self.seeds) >= CLUSTER_SEEDS_MIN and self.storm is None else ()
+
+    def run(self, seed: int) -> Report:
+        return run_seed(seed) if self.nodes == 1 else run_cluster_seed(seed, self.cluster(seed))
+
+    def cluster(self, seed: int) -> ClusterSpec:
+        """The cluster of a seed, and its storm."""
+        drawn = draw_cluster(seed, self.nodes)
+        return drawn if self.storm is None else replace(drawn, storm=parse_storm(self.storm))
+
+    def again(self, seed: int) -> str:
+        """The command that repeats a seed."""
+        return f"penstock sim --seeds {seed}" + (f" --nodes {self.nodes}" if self.nodes > 1 else "")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What many seeds came to."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    simulated_us: int = 0
+    events: int = 0
+    failed: Report | None = None
+
+    def add(self, report: Report) -> None:
+        self.counts.update(report.counts)
+        self.simulated_us += report.simulated_us
+        self.events += report.events
+        if report.failure is not None:
+            self.failed = report
+
+
+def run_seeds(plan: Plan, heard: Callable[[Report], None] = lambda report: None) -> Tally:
+    """Run seeds until one fails."""
+    tally = Tally()
+    for seed in plan.seeds:
+        report = plan.run(seed)
+        tally.add(report)
+        heard(report)
+        if tally.failed is not None:
+            break
+    return tally
+
+
+def describe(plan: Plan, tally: Tally, write: Callable[[str], object]) -> int:
+    """Say what happened; gives 0 when all is well."""
+    if tally.failed is not None:
+        _describe_failure(plan, tally.failed, write)
+        return 1
+    for what in MUST_HAPPEN if plan.nodes == 1 else CLUSTER_MUST_HAPPEN:
+        write(f"{what:24} {tally.counts[what]}\n")
+    missing = [what for what in plan.must_happen if not tally.counts[what]]
+    if missing:
+        write(f"never happened: {', '.join(missing)}\n")
+    return int(bool(missing))
 
 
 def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = sys.stdout.write) -> int:
     """Run the seeds that the command line names; 0 when all is well."""
-    parser = argparse.ArgumentParser(prog="penstock.sim.run", description="Run a node in the simulated world.")
+    parser = argparse.ArgumentParser(prog="penstock.sim.run", description="Run nodes in the simulated world.")
     parser.add_argument("--seeds", default="0-19", help="a seed, or a range such as 0-499")
+    parser.add_argument("--nodes", type=int, default=1, help="how many machines there are")
     parser.add_argument("--verbose", action="store_true", help="print a line per seed")
     arguments = parser.parse_args(argv)
-    totals: Counter[str] = Counter()
-    seeds = _parse_seeds(arguments.seeds)
-    for seed in seeds:
-        report = run_seed(seed)
-        totals.update(report.counts)
+    plan = Plan(parse_seeds(arguments.seeds), arguments.nodes)
+
+    def heard(report: Report) -> None:
         if arguments.verbose:
-            write(f"seed {seed}: {report.events} events, trace {report.trace_hash}\n")
-        if report.failure is not None:
-            _describe_failure(report, write)
-            return 1
-    for what in MUST_HAPPEN:
-        write(f"{what:24} {totals[what]}\n")
-    missing = [what for what in MUST_HAPPEN if not totals[what]]
-    if missing and len(seeds) > 1:
-        write(f"never happened: {', '.join(missing)}\n")
-        return 1
-    return 0
+            write(f"seed {report.seed}: {report.events} events, trace {report.trace_hash}\n")
+
+    return describe(plan, run_seeds(plan, heard), write)
 
 
-def _describe_failure(report: Report, write: Callable[[str], object]) -> None:
-    for line in report.tail[-TAIL_LINES:]:
-        write(f"{line}\n")
-    write(f"seed {report.seed} failed after {report.events} events: {report.failure!r}\n")
-    write(f"again: python -m penstock.sim.run --seeds {report.seed}\n")
-
-
-def _parse_seeds(text: str) -> range:
+def parse_seeds(text: str) -> range:
+    """A seed, or a range of them."""
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
+
+
+def _describe_failure(plan: Plan, report: Report, write: Callable[[str], object]) -> None:
+    for line in report.tail[-TAIL_LINES:]:
+        write(f"{line}\n")
+    if plan.nodes > 1:
+        write(f"the storm:\n{write_storm(plan.cluster(report.seed).storm)}")
+    write(f"seed {report.seed} failed after {report.events} events: {report.failure!r}\n")
+    write(f"again: {plan.again(report.seed)}\n")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from penstock.sim.clients.mute import Mute
 from penstock.sim.clients.offsets import Offsets
 from penstock.sim.clients.producer import Producer, ProducerPlan
 from penstock.sim.clients.reborn import Haunter, Phoenix, live_and_die
+from penstock.sim.court import Court
 from penstock.sim.disk import DiskProfile
 from penstock.sim.events import Partition, Read, Stuck
 from penstock.sim.faults import PEACE, FaultPlan, Injector
@@ -54,7 +55,7 @@ class Spec:
 class Scenario:
     """Plays a spec in a world."""
 
-    def __init__(self, world: World, spec: Spec) -> None:
+    def __init__(self, world: World[Court], spec: Spec) -> None:
         self._world = world
         self._spec = spec
         self._topic_ids: dict[str, bytes] = {}
@@ -66,7 +67,7 @@ class Scenario:
         world = self._world
         world.boot()
         self._finish([world.act("preparer", self._prepare)], PREPARE_US_MAX)
-        injector = Injector(world, world.chance.fork("faults"))
+        injector = Injector(world.first, world.chance.fork("faults"))
         until_us = world.scheduler.now_us + self._spec.trouble_us
         injector.schedule(self._spec.faults, world.scheduler.now_us, until_us)
         self._begin_work()
@@ -179,7 +180,7 @@ class Scenario:
 class WorldArchive:
     """Looks up what is known of commits."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World[Court]) -> None:
         self._world = world
 
     def due(self, group: str, partition: Partition) -> int:
@@ -189,5 +190,5 @@ class WorldArchive:
     def shard(self, group: str) -> tuple[Partition, int | None]:
         """The group's shard, and where its log ends now if that can be known."""
         shard = Partition(OFFSETS_TOPIC, partition_for_group(group, SHARDS))
-        state = self._world.logs().get(shard)
+        state = self._world.first.logs().get(shard)
         return shard, None if state is None else state.end_offset

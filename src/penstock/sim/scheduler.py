@@ -13,21 +13,21 @@ MS = 1_000
 SECOND = 1_000_000
 EPOCH_MS = 1_700_000_000_000
 """When the world begins, in milliseconds since 1970."""
+MOMENT_EVENTS_MAX = 100_000
+
+
+class StandsStill(Exception):
+    """Somebody does something again and again without ever waiting: a machine would be busy for ever."""
 
 
 class Event:
     """Something that will happen, unless cancelled."""
 
-    __slots__ = ("action", "at_us", "cancelled", "order")
+    __slots__ = ("action", "cancelled")
 
-    def __init__(self, at_us: int, order: int, action: Callable[[], None]) -> None:
-        self.at_us = at_us
-        self.order = order
+    def __init__(self, action: Callable[[], None]) -> None:
         self.action = action
         self.cancelled = False
-
-    def __lt__(self, other: Event) -> bool:
-        return (self.at_us, self.order) < (other.at_us, other.order)
 
     def cancel(self) -> None:
         """Make it not happen; harmless when it already has."""
@@ -40,14 +40,15 @@ class Scheduler:
     def __init__(self) -> None:
         self.now_us = 0
         self.events_run = 0
+        self._moment_began_at = 0
         self._order = 0
-        self._heap: list[Event] = []
+        self._heap: list[tuple[int, int, Event]] = []  # By time, then by order; no two have the same order.
 
     def at(self, at_us: int, action: Callable[[], None]) -> Event:
         """Let `action` happen at a time, or now at the earliest, but never inside the present event."""
         self._order += 1
-        event = Event(max(at_us, self.now_us), self._order, action)
-        heapq.heappush(self._heap, event)
+        event = Event(action)
+        heapq.heappush(self._heap, (max(at_us, self.now_us), self._order, event))
         return event
 
     def after(self, delay_us: int, action: Callable[[], None]) -> Event:
@@ -58,8 +59,11 @@ class Scheduler:
         """Run the next event; False when nothing is left to happen."""
         if self._next_at_us() is None:
             return False
-        event = heapq.heappop(self._heap)
-        self.now_us = event.at_us
+        at_us, _, event = heapq.heappop(self._heap)
+        if at_us > self.now_us:
+            self.now_us, self._moment_began_at = at_us, self.events_run
+        elif self.events_run - self._moment_began_at > MOMENT_EVENTS_MAX:
+            raise StandsStill(f"{MOMENT_EVENTS_MAX} events happened and no time has passed")
         self.events_run += 1
         event.action()
         return True
@@ -80,6 +84,6 @@ class Scheduler:
         return True
 
     def _next_at_us(self) -> int | None:
-        while self._heap and self._heap[0].cancelled:
+        while self._heap and self._heap[0][2].cancelled:
             heapq.heappop(self._heap)
-        return self._heap[0].at_us if self._heap else None
+        return self._heap[0][0] if self._heap else None

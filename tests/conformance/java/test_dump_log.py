@@ -85,3 +85,19 @@ def offsets_dump(broker: Broker) -> str:
     assert '"group":"readers"' in dumped.stdout
     assert '"topic":"orders"' in dumped.stdout
     return dumped.stdout
+
+
+def test_the_metadata_log_and_its_snapshots_are_sound() -> None:
+    with Broker({"metadata.log.max.record.bytes.between.snapshots": 1000}, beside=True) as broker:
+        for number in range(12):
+            broker.create_topic(f"topic-{number}")
+        broker.stop()
+        folder = broker.folder / "__cluster_metadata-0"
+        newest = max(folder.glob("*.checkpoint"))
+        snapshot = java_tool(Tool.DUMP_LOG, "--cluster-metadata-decoder", "--files", newest).stdout
+        assert "SnapshotHeader" in snapshot
+        assert "SnapshotFooter" in snapshot
+        assert '"type":"TOPIC_RECORD"' in snapshot
+        log = java_tool(Tool.DUMP_LOG, "--cluster-metadata-decoder", "--files", max(folder.glob("*.log"))).stdout
+        assert "isvalid: false" not in log + snapshot
+        assert "Unable to decode" not in log + snapshot

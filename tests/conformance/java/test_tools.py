@@ -148,3 +148,15 @@ def test_verifiable_clients(broker: Broker, name: str) -> None:
         process.send_signal(signal.SIGTERM)
         process.stdout.read()
     assert read == 200
+
+
+def test_metadata_quorum(broker: Broker) -> None:
+    status = run(broker, Tool.METADATA_QUORUM, "describe", "--status")
+    found = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+    assert found["LeaderId"].strip() == "1"
+    assert int(found["LeaderEpoch"]) >= 1
+    assert found["MaxFollowerLag"].strip() == "0"
+    assert '"id": 1' in found["CurrentVoters"]
+    replication = run(broker, Tool.METADATA_QUORUM, "describe", "--replication")
+    (row,) = [line for line in replication.splitlines() if line.startswith("1")]
+    assert row.split()[-1] == "Leader"

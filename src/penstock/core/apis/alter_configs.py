@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from penstock.core.apis.altering import Change, alter
+from penstock.core.apis.forwarded import forwarded
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.configs import plan_replacement
 from penstock.core.metadata.image import BROKER_LOGGER_RESOURCE
@@ -41,4 +42,4 @@ def _plan(node: Node, resource: AlterConfigsResource) -> list[StoredRecord]:
     return plan_replacement(node.quorum.latest, node.settings, resource.resource_type, resource.resource_name, configs)
 
 
-API = Api(AlterConfigsRequest, range(3), handle)
+API = Api(AlterConfigsRequest, range(3), forwarded(handle))

@@ -27,14 +27,14 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 def handle(node: Node, request: ApiVersionsRequest | None, slot: Slot) -> Answer:
     if request is None:
-        return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=_api_keys(node))
+        return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=_api_keys(slot))
     if slot.version >= 3 and not (
         _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=node.error("ApiVersions", ErrorCode.INVALID_REQUEST))
     return ApiVersionsResponse(
         error_code=0,
-        api_keys=_api_keys(node),
+        api_keys=_api_keys(slot),
         supported_features=[
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
             for name, (low, high) in SUPPORTED_FEATURES.items()
@@ -47,14 +47,15 @@ def handle(node: Node, request: ApiVersionsRequest | None, slot: Slot) -> Answer
     )
 
 
-def _api_keys(node: Node) -> list[ApiVersion]:
+def _api_keys(slot: Slot) -> list[ApiVersion]:
+    """What is served on the listener that was asked."""
     return [
         ApiVersion(
             api_key=api.key,
             min_version=0 if api.key == PRODUCE_KEY else api.versions[0],
             max_version=api.versions[-1],
         )
-        for api in node.apis.values()
+        for api in slot.connection.apis.values()
     ]
 
 

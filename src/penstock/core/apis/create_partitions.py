@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from penstock.core.apis.committing import commit
+from penstock.core.apis.forwarded import forwarded
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.topics import plan_partitions
 from penstock.core.node.node import Node
@@ -35,4 +36,4 @@ def handle(node: Node, request: CreatePartitionsRequest, slot: Slot) -> Answer:
     return commit(node, slot, [] if request.validate_only else records, results, response)
 
 
-API = Api(CreatePartitionsRequest, range(4), handle)
+API = Api(CreatePartitionsRequest, range(4), forwarded(handle))

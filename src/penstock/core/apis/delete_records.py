@@ -50,6 +50,8 @@ def _delete(partition: Partition, offset: int) -> Steps[int]:
         raise ApiError(ErrorCode.OFFSET_OUT_OF_RANGE)
     if target > partition.log.start_offset:
         yield from partition.log.delete_records(target)
+        # Followers hear of it with what they are told next.
+        partition.announce()
     return partition.log.start_offset
 
 

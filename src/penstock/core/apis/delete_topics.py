@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.apis.committing import commit
+from penstock.core.apis.forwarded import forwarded
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.image import TopicImage
 from penstock.core.metadata.topics import plan_removal
@@ -64,4 +65,4 @@ def _refused(node: Node, wanted: DeleteTopicState, error: ApiError) -> Deletable
     )
 
 
-API = Api(DeleteTopicsRequest, range(1, 7), handle)
+API = Api(DeleteTopicsRequest, range(1, 7), forwarded(handle))

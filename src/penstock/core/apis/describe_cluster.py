@@ -1,4 +1,4 @@
-"""DescribeCluster (60). Version 1 can ask for controllers, 2 for fenced brokers."""
+"""DescribeCluster (60). Version 1 can ask for controllers, on their listeners; 2 for fenced brokers."""
 
 from __future__ import annotations
 
@@ -17,17 +17,51 @@ CONTROLLERS = 2
 
 
 def handle(node: Node, request: DescribeClusterRequest, slot: Slot) -> Answer:
-    if slot.version >= 1 and request.endpoint_type != BROKERS:
-        is_known = request.endpoint_type == CONTROLLERS
-        code = ErrorCode.MISMATCHED_ENDPOINT_TYPE if is_known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
-        return DescribeClusterResponse(
-            error_code=node.error("DescribeCluster", code),
-            error_message="This is a broker's listener; ask a controller's about controllers.",
-            endpoint_type=BROKERS,
-            cluster_id="",
-        )
+    here = CONTROLLERS if slot.connection.listener in node.controller_listeners else BROKERS
+    asked = request.endpoint_type if slot.version >= 1 else BROKERS
+    if asked != here:
+        return _mismatched(node, asked, here)
+    response = _controllers(node, slot) if here == CONTROLLERS else _brokers(node, request, slot)
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+    return response
+
+
+def _mismatched(node: Node, asked: int, here: int) -> DescribeClusterResponse:
+    is_known = asked in (BROKERS, CONTROLLERS)
+    code = ErrorCode.MISMATCHED_ENDPOINT_TYPE if is_known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
+    whose, others = ("controller", "broker") if here == CONTROLLERS else ("broker", "controller")
+    return DescribeClusterResponse(
+        error_code=node.error("DescribeCluster", code),
+        error_message=f"This is a {whose}'s listener; ask a {others}'s about {others}s.",
+        endpoint_type=here,
+        cluster_id="",
+    )
+
+
+def _controllers(node: Node, slot: Slot) -> DescribeClusterResponse:
+    """Those that have introduced themselves; a node that stands alone knows its own address only."""
+    found = [
+        (controller.id, point.host, point.port)
+        for controller in node.image.controllers.values()
+        for point in controller.endpoints
+        if point.listener == slot.connection.listener
+    ]
+    leader, address = node.quorum.leader_id, node.quorum.leader_address
+    if not found and leader is not None and address is not None:
+        found = [(leader, *address)]
+    return DescribeClusterResponse(
+        error_code=0,
+        endpoint_type=CONTROLLERS,
+        cluster_id=node.meta.cluster_id,
+        controller_id=-1 if leader is None else leader,
+        brokers=[DescribeClusterBroker(broker_id=each, host=host, port=port) for each, host, port in found],
+    )
+
+
+def _brokers(node: Node, request: DescribeClusterRequest, slot: Slot) -> DescribeClusterResponse:
     found = [(broker, broker.endpoint(slot.connection.listener)) for broker in node.image.brokers.values()]
-    response = DescribeClusterResponse(
+    return DescribeClusterResponse(
         error_code=0,
         endpoint_type=BROKERS,
         cluster_id=node.meta.cluster_id,
@@ -40,9 +74,6 @@ def handle(node: Node, request: DescribeClusterRequest, slot: Slot) -> Answer:
             if point is not None and (not broker.fenced or request.include_fenced_brokers)
         ],
     )
-    if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = CLUSTER_OPERATIONS
-    return response
 
 
 API = Api(DescribeClusterRequest, range(3), handle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.apis.operations import TOPIC_OPERATIONS
+from penstock.core.apis.reachable import Reachable
 from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata.image import TopicImage
 from penstock.core.metadata.topics import is_legal_name
@@ -27,6 +28,7 @@ def handle(node: Node, request: DescribeTopicPartitionsRequest, slot: Slot) -> A
         names = [name for name in names if name >= cursor.topic_name]
     left = max(min(request.response_partition_limit, node.settings["max.request.partition.size.limit"]), 1)
     response = DescribeTopicPartitionsResponse(topics=[])
+    reachable = Reachable(node.image, slot.connection.listener)
     for name in names:
         first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
         if left <= 0:
@@ -37,7 +39,7 @@ def handle(node: Node, request: DescribeTopicPartitionsRequest, slot: Slot) -> A
             response.topics.append(_unknown(node, name))
             continue
         last = max(first, min(first + left, len(topic)))
-        response.topics.append(_described(topic, first, last))
+        response.topics.append(_described(topic, range(first, last), reachable))
         left -= last - first
         if last < len(topic):
             response.next_cursor = ResponseCursor(topic_name=name, partition_index=last)
@@ -59,7 +61,7 @@ def _refused(node: Node, names: list[str]) -> DescribeTopicPartitionsResponse:
     return DescribeTopicPartitionsResponse(topics=topics)
 
 
-def _described(topic: TopicImage, first: int, last: int) -> DescribeTopicPartitionsResponseTopic:
+def _described(topic: TopicImage, indexes: range, reachable: Reachable) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         error_code=0,
         name=topic.name,
@@ -70,14 +72,15 @@ def _described(topic: TopicImage, first: int, last: int) -> DescribeTopicPartiti
             DescribeTopicPartitionsResponsePartition(
                 error_code=0,
                 partition_index=index,
-                leader_id=topic.leaders[index],
+                leader_id=reachable.leader(topic.leaders[index]),
                 leader_epoch=topic.leader_epochs[index],
                 replica_nodes=list(topic.replicas[index]),
                 isr_nodes=list(topic.isrs[index]),
-                eligible_leader_replicas=[],
-                last_known_elr=[],
+                eligible_leader_replicas=list(topic.standings[index].elr),
+                last_known_elr=list(topic.standings[index].last_known_elr),
+                offline_replicas=reachable.offline(topic, index),
             )
-            for index in range(first, last)
+            for index in indexes
         ],
     )
 

@@ -6,6 +6,8 @@ The first question creates `__consumer_offsets`; it is answered once the topic i
 from __future__ import annotations
 
 from penstock.core.base.errors import ErrorCode
+from penstock.core.groups.routing import partition_for_group
+from penstock.core.metadata.brokers import BrokerImage
 from penstock.core.node.coordinators import OFFSETS_TOPIC
 from penstock.core.node.internal_topics import create_missing
 from penstock.core.node.node import Node
@@ -47,12 +49,17 @@ def _locate(node: Node, key_type: int, key: str, slot: Slot) -> Coordinator:
         return _nobody(node, key, ErrorCode.INVALID_REQUEST, "This version has no transactions.")
     if key_type != GROUP:
         return _nobody(node, key, ErrorCode.INVALID_REQUEST, f"Coordinators of type {key_type} are not known here.")
-    point = node.image.brokers[node.node_id].endpoint(slot.connection.listener)
-    if point is None or node.image.topic(OFFSETS_TOPIC) is None:
+    leader = _leader_for(node, key)
+    point = None if leader is None or leader.fenced else leader.endpoint(slot.connection.listener)
+    if leader is None or point is None:
         return _nobody(node, key, ErrorCode.COORDINATOR_NOT_AVAILABLE, None)
-    return Coordinator(
-        key=key, node_id=node.node_id, host=point.host, port=point.port, error_code=0, error_message=None
-    )
+    return Coordinator(key=key, node_id=leader.id, host=point.host, port=point.port, error_code=0, error_message=None)
+
+
+def _leader_for(node: Node, group_id: str) -> BrokerImage | None:
+    """Who leads the partition of `__consumer_offsets` that a group belongs to."""
+    topic = node.image.topic(OFFSETS_TOPIC)
+    return None if topic is None else node.image.brokers.get(topic.leaders[partition_for_group(group_id, len(topic))])
 
 
 def _nobody(node: Node, key: str, code: ErrorCode, message: str | None) -> Coordinator:

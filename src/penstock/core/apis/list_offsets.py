@@ -65,6 +65,7 @@ def _find(partition: Partition, wanted: ListOffsetsPartition, isolation: int) ->
     log, when = partition.log, wanted.timestamp
     limit = partition.limit(isolation)
     if when == LATEST:
+        partition.check_settled()
         return UNKNOWN, limit, partition.leader_epoch
     if when in (EARLIEST, EARLIEST_LOCAL):
         is_empty = log.start_offset == log.end_offset
@@ -72,7 +73,10 @@ def _find(partition: Partition, wanted: ListOffsetsPartition, isolation: int) ->
     if when in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return UNKNOWN, UNKNOWN, UNKNOWN
     found: Found | None = yield from (log.max_timestamp() if when == MAX_TIMESTAMP else log.offset_for_time(when))
-    return found if found is not None and found[1] < limit else (UNKNOWN, UNKNOWN, UNKNOWN)
+    if found is not None and found[1] < limit:
+        return found
+    partition.check_settled()
+    return UNKNOWN, UNKNOWN, UNKNOWN
 
 
 API = Api(ListOffsetsRequest, range(1, 12), handle)

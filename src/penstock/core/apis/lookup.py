@@ -13,8 +13,10 @@ def find_partition(node: Node, topic: str, index: int, epoch: int = NO_EPOCH) ->
     """The partition, if we lead it in the epoch that the client believes in."""
     partition = node.replicas.get(topic, index)
     if partition is None:
-        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        raise ApiError(node.replicas.refusal(node.image, topic, index))
     if epoch != NO_EPOCH and epoch != partition.leader_epoch:
         older = epoch < partition.leader_epoch
         raise ApiError(ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH)
+    if not partition.leads:
+        raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     return partition

@@ -6,6 +6,7 @@ A topic that is created on the way is answered once it exists, so that the clien
 from __future__ import annotations
 
 from penstock.core.apis.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from penstock.core.apis.reachable import Reachable
 from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata.image import Image, TopicImage
 from penstock.core.metadata.topics import is_legal_name
@@ -24,6 +25,8 @@ from penstock.core.wire.api.metadata import (
 from penstock.core.wire.fields import ZERO_UUID
 
 NO_OPERATIONS = -(2**31)
+LISTENER_ERROR_SINCE = 6
+"""The version whose clients know LISTENER_NOT_FOUND."""
 
 
 def handle(node: Node, request: MetadataRequest, slot: Slot) -> Answer:
@@ -67,7 +70,7 @@ def respond(node: Node, request: MetadataRequest, slot: Slot) -> MetadataRespons
         brokers=_brokers(image, listener),
         cluster_id=node.meta.cluster_id,
         controller_id=node.node_id,
-        topics=[_with_operations(topic, operations) for topic in _topics(node, request, slot.version)],
+        topics=[_with_operations(topic, operations) for topic in _topics(node, request, slot)],
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NO_OPERATIONS
         ),
@@ -88,29 +91,30 @@ def _brokers(image: Image, listener: str) -> list[MetadataResponseBroker]:
     ]
 
 
-def _topics(node: Node, request: MetadataRequest, version: int) -> list[MetadataResponseTopic]:
+def _topics(node: Node, request: MetadataRequest, slot: Slot) -> list[MetadataResponseTopic]:
     image = node.image
-    if request.topics is None or (version == 0 and not request.topics):
-        return [_described(topic) for _, topic in sorted(image.topics.items())]
-    return [_asked(node, image, wanted) for wanted in request.topics]
+    reachable = Reachable(image, slot.connection.listener, says_listener=slot.version >= LISTENER_ERROR_SINCE)
+    if request.topics is None or (slot.version == 0 and not request.topics):
+        return [_described(topic, reachable) for _, topic in sorted(image.topics.items())]
+    return [_asked(node, image, wanted, reachable) for wanted in request.topics]
 
 
-def _asked(node: Node, image: Image, wanted: MetadataRequestTopic) -> MetadataResponseTopic:
+def _asked(node: Node, image: Image, wanted: MetadataRequestTopic, reachable: Reachable) -> MetadataResponseTopic:
     if wanted.topic_id != ZERO_UUID:
         topic = image.topic_by_id(wanted.topic_id)
         if topic is None:
             code = node.error("Metadata", ErrorCode.UNKNOWN_TOPIC_ID)
             return MetadataResponseTopic(error_code=code, name=None, topic_id=wanted.topic_id)
-        return _described(topic)
+        return _described(topic, reachable)
     name = wanted.name or ""
     topic = image.topic(name)
     if topic is not None:
-        return _described(topic)
+        return _described(topic, reachable)
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal_name(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
     return MetadataResponseTopic(error_code=node.error("Metadata", code), name=name)
 
 
-def _described(topic: TopicImage) -> MetadataResponseTopic:
+def _described(topic: TopicImage, reachable: Reachable) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         error_code=0,
         name=topic.name,
@@ -118,12 +122,13 @@ def _described(topic: TopicImage) -> MetadataResponseTopic:
         is_internal=topic.name in INTERNAL_TOPICS,
         partitions=[
             MetadataResponsePartition(
-                error_code=0,
+                error_code=reachable.error(topic.leaders[index]),
                 partition_index=index,
-                leader_id=topic.leaders[index],
+                leader_id=reachable.leader(topic.leaders[index]),
                 leader_epoch=topic.leader_epochs[index],
                 replica_nodes=list(topic.replicas[index]),
                 isr_nodes=list(topic.isrs[index]),
+                offline_replicas=reachable.offline(topic, index),
             )
             for index in range(len(topic))
         ],

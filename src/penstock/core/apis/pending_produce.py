@@ -23,8 +23,8 @@ class PendingProduce:
         self._response = response
         self._waiting: dict[Partition, list[PartitionProduceResponse]] = {}
 
-    def add(self, partition: Partition, next_offset: int, result: PartitionProduceResponse) -> None:
-        if partition.wait(next_offset, self):
+    def add(self, partition: Partition, next_offset: int, result: PartitionProduceResponse, acks: int) -> None:
+        if partition.wait(next_offset, self, acks):
             self._waiting.setdefault(partition, []).append(result)
 
     def start(self, node: Node, timeout_ms: int) -> Answer:

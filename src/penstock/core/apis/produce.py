@@ -53,7 +53,7 @@ def handle(node: Node, request: ProduceRequest, slot: Slot) -> Answer:
             if partition.high_watermark < next_offset and request.acks != 0:
                 if pending is None:
                     pending = PendingProduce(slot, response)
-                pending.add(partition, next_offset, result)
+                pending.add(partition, next_offset, result, request.acks)
     if request.acks == 0:
         if failed:
             slot.connection.close()
@@ -75,14 +75,16 @@ def _append(
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
     partition = node.replicas.get(name, data.index)
     if partition is None:
-        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        raise ApiError(node.replicas.refusal(node.image, name, data.index))
     if partition.internal:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is written by the broker alone")
     if node.disk_full:
         raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "the disk is almost full; delete topics or records, or add space")
     records = data.records
     assert isinstance(records, memoryview) or records is None
-    appended = partition.append(records if records is not None else memoryview(b""), slot.version, node.now_ms)
+    if records is None:
+        records = memoryview(b"")
+    appended = partition.append(records, slot.version, node.now_ms, request.acks)
     result = PartitionProduceResponse(
         index=data.index,
         error_code=0,

@@ -73,15 +73,16 @@ def serve(
         count_max = min(RUN_BATCHES_MAX, node.limits.slots_max)
         _extend(run, correlation_ids, frames[at : at + count_max], place, flexible)
     try:
-        appended = partition.append_run(run, version, node.now_ms)
+        appended = partition.append_run(run, version, node.now_ms, acks)
     except ApiError:
         # What goes the general way is refused there, too, and told why.
         return 0
     if not appended:
         return 0
-    if partition.high_watermark < max([each[1] for each in appended]):
+    end_offset = max([each[1] for each in appended])
+    if partition.high_watermark < end_offset and (acks != 1 or partition.counted_end < end_offset):
         for correlation_id, each in zip(correlation_ids, appended, strict=False):
-            _park(node, connection, api, version, correlation_id, partition, each, timeout_ms)
+            _park(node, connection, api, version, correlation_id, partition, each, timeout_ms, acks)
         return len(appended)
     reply = _replies(partition, version, correlation_ids, appended)
     connection.put([reply], len(reply))
@@ -222,13 +223,14 @@ def _park(
     partition: Partition,
     appended: Appended,
     timeout_ms: int,
+    acks: int,
 ) -> None:
     """Not committed yet: the reply waits in a slot, as on the general way."""
     result = _result(partition, appended.base_offset, appended.append_time_ms, partition.log.start_offset)
     response = ProduceResponse(responses=[_topic(partition, result)])
     slot = Slot(connection, api, version, correlation_id, None, node.now_us)
     pending = PendingProduce(slot, response)
-    pending.add(partition, appended.next_offset, result)
+    pending.add(partition, appended.next_offset, result, acks)
     connection.slots.append(slot)
     if pending.start(node, timeout_ms) is not PENDING:
         slot.reply(response)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from penstock.core.base.ports import Entropy, Files
+from penstock.core.base.ports import Entropy, Files, Network
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Api
@@ -35,12 +35,31 @@ _MODULES = (
     "describe_log_dirs",
     "create_partitions",
     "delete_groups",
+    "elect_leaders",
     "incremental_alter_configs",
+    "alter_partition_reassignments",
+    "list_partition_reassignments",
     "offset_delete",
+    "vote",
+    "begin_quorum_epoch",
+    "end_quorum_epoch",
+    "describe_quorum",
+    "alter_partition",
+    "update_features",
+    "envelope",
+    "fetch_snapshot",
     "describe_cluster",
     "describe_producers",
+    "broker_registration",
+    "broker_heartbeat",
+    "unregister_broker",
+    "allocate_producer_ids",
+    "controller_registration",
     "list_config_resources",
     "describe_topic_partitions",
+    "add_raft_voter",
+    "remove_raft_voter",
+    "update_raft_voter",
 )
 
 
@@ -54,6 +73,7 @@ def make_node(
     files: Files,
     entropy: Entropy,
     log: Callable[[str, str], None] = lambda level, text: None,
+    network: Network | None = None,
 ) -> Node:
-    """A node that serves every API in the table."""
-    return Node(settings, files, entropy, load_apis(), log)
+    """A node that serves every API in the table. Without a network it can ask nobody, and stands alone."""
+    return Node(settings, files, entropy, load_apis(), log, network)

@@ -264,3 +264,41 @@ class Entropy(Protocol):
     """Chance, given from outside so that a seed can replay it."""
 
     def bytes(self, count: int) -> bytes: ...
+
+
+class Wire(Protocol):
+    """One outgoing connection."""
+
+    def send(self, parts: Sequence[Buffer]) -> None:
+        """Send parts in order, once the connection is open. The world holds what the peer does not read yet, so whoever
+        asks must wait for answers before it asks more."""
+        ...
+
+    def close(self) -> None:
+        """Hang up, whatever is unsent. No event comes after this."""
+        ...
+
+
+class WireEvents(Protocol):
+    """The near end of an outgoing connection. Each call is one event, in a turn of its own."""
+
+    def opened(self) -> None:
+        """The peer has taken the connection."""
+        ...
+
+    def received(self, data: memoryview) -> None:
+        """Some bytes came, cut anywhere; they are overwritten after the call."""
+        ...
+
+    def lost(self, refused: bool) -> None:
+        """The connection is over, or never came to be. `refused`: the machine is there and nobody listens; otherwise
+        nothing is known of the peer."""
+        ...
+
+
+class Network(Protocol):
+    """The way to other nodes."""
+
+    def dial(self, host: str, port: int, events: WireEvents) -> Wire:
+        """Begin to connect. What comes of it is told in later events, never in this one."""
+        ...

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from penstock.core.base.ports import LATER, Done, FileFailure, FileOp, Files, Steps
+from penstock.core.base.ports import LATER, Done, FileFailure, FileOp, Files, Pause, Steps
+
+T = TypeVar("T")
 
 
 class Tasks:
@@ -58,6 +60,17 @@ class _Task:
             self._done(outcome)
         elif isinstance(outcome, Exception):
             raise outcome
+
+
+def at_once(steps: Steps[T]) -> T:
+    """Run steps that only pause, without pausing."""
+    try:
+        while True:
+            op = next(steps)
+            assert isinstance(op, Pause), "these steps wait for something"
+    except StopIteration as stop:
+        outcome: T = stop.value
+        return outcome
 
 
 def perform_each(perform: Callable[[FileOp, Done], object], ops: Sequence[FileOp], done: Done) -> object:

@@ -179,6 +179,14 @@ class Log:
         self._accepted_headers.append(header)
         return base_offset
 
+    def accept_copy(self, batch: memoryview | bytearray, header: BatchHeader, now_ms: int) -> None:
+        """Take a batch as the leader's log has it, offset and epoch included; a gap before it is what compaction left.
+        It becomes part of the next `write_accepted`, as with `accept`."""
+        assert header.base_offset >= self.end_offset, "a copy goes on where the log ends"
+        if self.blocked is None:
+            self.end_offset = header.base_offset
+        self.accept(batch, header, header.leader_epoch, now_ms)
+
     def write_accepted(self) -> None:
         """Hand everything accepted to the file, in one write."""
         batches = self._accepted
@@ -449,6 +457,10 @@ class Log:
     def truncate_to(self, offset: int) -> Steps[None]:
         """Cut off everything from `offset` on; nothing may be in flight."""
         return truncation.truncate_to(self, offset)
+
+    def restart_at(self, offset: int, now_ms: int) -> Steps[None]:
+        """Give up everything and go on at `offset`; nothing may be in flight."""
+        return truncation.restart_at(self, offset, now_ms)
 
     def dirtiness(self, now_ms: int, upto_offset: int) -> Steps[cleaner.Dirtiness]:
         """How much compaction would find to do below `upto_offset` (the last stable offset), and whether it should."""

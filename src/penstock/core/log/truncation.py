@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from penstock.core.base.ports import Pause, Size, Steps, Truncate, Unlink
 from penstock.core.log import replay, snapshots
 from penstock.core.log.durable import sync_file, sync_folder
-from penstock.core.log.producers import SuspendedProducers
+from penstock.core.log.producers import Producers, SuspendedProducers
 from penstock.core.log.reader import locate
+from penstock.core.log.retention import anchor
 from penstock.core.log.segment import Segment
 
 if TYPE_CHECKING:
@@ -66,11 +67,45 @@ def truncate_to(log: Log, offset: int) -> Steps[None]:
         for file in later.files():
             yield Unlink(file)
     yield from _cut(segment, log.end_offset, position)
-    yield from _drop_snapshots(log)
+    yield from _drop_snapshots(log, log.end_offset)
     yield from sync_folder(log.dir)
     log.epochs.truncate_end(log.end_offset)
     log.producers = yield from replay.producers_at(log, log.end_offset)
     log.blocked = None if log.failure is None else log.failure.message
+
+
+def restart_at(log: Log, offset: int, now_ms: int) -> Steps[None]:
+    """Give up everything and go on at `offset`, as a follower does whose leader no longer has what would come next.
+    The newest goes first, so that whatever a power loss leaves of this is a log that once was."""
+    assert not log.writes, "nothing may be in flight"
+    assert not log.orphans, "nothing may be in flight"
+    log.blocked = "the log begins anew"
+    while log.is_flushing or log.is_maintaining or log.is_cleaning or log.is_packing:
+        yield Pause()
+    dropped = log.segments
+    log.active = Segment(log.dir, offset, log.context.index_cache, now_ms)
+    log.segments = [log.active]
+    log.start_offset = log.end_offset = log.written_offset = log.synced_offset = offset
+    log.cleaned_offset, log.packed_offset = None, 0
+    log.producers = Producers()
+    log.epochs.truncate_end(0)
+    log.pending_snapshots.clear()
+    log.forget_recent()
+    for segment in reversed(dropped):
+        yield from _discard(log, segment)
+        yield from sync_folder(log.dir)
+    yield from _drop_snapshots(log, 0)
+    yield from anchor(log)
+    log.blocked = None if log.failure is None else log.failure.message
+
+
+def _discard(log: Log, segment: Segment) -> Steps[None]:
+    segment.removed = True
+    for index in segment.indexes():
+        yield from index.settle()
+        log.context.index_cache.drop(index)
+    for file in segment.files():
+        yield Unlink(file)
 
 
 def _segment_of(log: Log, offset: int) -> Segment:
@@ -92,7 +127,7 @@ def _cut(segment: Segment, offset: int, position: int) -> Steps[None]:
     yield from replay.load_tail(segment)
 
 
-def _drop_snapshots(log: Log) -> Steps[None]:
-    for offset in [offset for offset in log.snapshot_offsets if offset > log.end_offset]:
+def _drop_snapshots(log: Log, above_offset: int) -> Steps[None]:
+    for offset in [offset for offset in log.snapshot_offsets if offset > above_offset]:
         log.snapshot_offsets.remove(offset)
         yield from snapshots.remove(log.dir, offset)

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.metadata.features import (
-    CONTROLLER_FEATURES,
     ELR_METADATA_LEVEL_MIN,
     ELR_VERSION,
     METADATA_LEVELS_WITH_NEW_RECORDS,
     METADATA_VERSION,
+    SUPPORTED_FEATURES,
 )
 from penstock.core.metadata.image import BROKER_RESOURCE, Image
 from penstock.core.metadata.rules import MIN_INSYNC_REPLICAS
@@ -58,7 +58,7 @@ def _plan(
             _check_records(image, update)
         elif update.feature == ELR_VERSION and update.max_version_level > 0:
             _check_dependency(update, wanted)
-            records += _min_insync_of_cluster(image, settings)
+            records += min_insync_of_cluster(image, settings)
         records.append(FeatureLevelRecord(name=update.feature, feature_level=update.max_version_level))
     return records
 
@@ -74,7 +74,7 @@ def _check_support(image: Image, voters: frozenset[int], update: FeatureUpdateKe
     """Every broker and controller, alive or not, must know the level."""
     if update.max_version_level < 0:
         raise _refusal(update, "A feature version cannot be less than 0.")
-    known = [("This controller", CONTROLLER_FEATURES)]
+    known = [("This controller", SUPPORTED_FEATURES)]
     known += [(f"Broker {each.id}", dict(each.features)) for each in image.brokers.values()]
     known += [(f"Controller {each.id}", dict(each.features)) for each in image.controllers.values()]
     for who, features in known:
@@ -110,7 +110,7 @@ def _check_dependency(update: FeatureUpdateKey, wanted: dict[str, int]) -> None:
         raise _refusal(update, f"It needs {METADATA_VERSION} {ELR_METADATA_LEVEL_MIN} or later.")
 
 
-def _min_insync_of_cluster(image: Image, settings: BrokerSettings) -> list[StoredRecord]:
+def min_insync_of_cluster(image: Image, settings: BrokerSettings) -> list[StoredRecord]:
     """From here on the number of in-sync replicas is the cluster's: it becomes a record, and brokers lose their own."""
     records: list[StoredRecord] = []
     if MIN_INSYNC_REPLICAS not in image.config(BROKER_RESOURCE, ""):

@@ -16,7 +16,14 @@ KRAFT_VERSION = "kraft.version"
 ELR_VERSION = "eligible.leader.replicas.version"
 ELR_METADATA_LEVEL_MIN = 23
 """4.0-IV1, the first level whose records can name eligible leaders."""
+CONTROLLER_REGISTRATION_LEVEL_MIN = 15
+"""3.7-IV0, the first level in which controllers register."""
 
-SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {METADATA_VERSION: (METADATA_LEVEL_MIN, METADATA_LEVEL)}
-CONTROLLER_FEATURES: dict[str, tuple[int, int]] = {**SUPPORTED_FEATURES, ELR_VERSION: (0, 1)}
-"""What a cluster's controllers and brokers can agree on; a single node has agreed on its records only."""
+BOOTSTRAP_FEATURES: dict[str, int] = {METADATA_VERSION: METADATA_LEVEL, ELR_VERSION: 1}
+"""What a new cluster begins with: the levels that Kafka 4.3 formats a folder with, of the features that we have."""
+
+SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
+    METADATA_VERSION: (METADATA_LEVEL_MIN, METADATA_LEVEL),
+    ELR_VERSION: (0, 1),
+}
+"""What a cluster's controllers and brokers can agree on."""

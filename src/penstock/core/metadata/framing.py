@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from penstock.core.base.errors import PenstockError
+from penstock.core.metadata.features import METADATA_LEVEL
+from penstock.core.metadata.levels import fitted, version_at
 from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored import cluster_metadata as stored
 
@@ -19,8 +21,11 @@ class UnknownMetadata(PenstockError):
     """A metadata record this version cannot read: the folder was written by a newer one."""
 
 
-def encode_record(record: StoredRecord) -> bytes:
-    version = record.VERSIONS[-1]
+def encode_record(record: StoredRecord, level: int = METADATA_LEVEL) -> bytes:
+    """A record as a cluster at some level may read it."""
+    version = version_at(type(record), level)
+    if level < METADATA_LEVEL:
+        record = fitted(record, level)
     return bytes((FRAME_VERSION, record.TYPE, version)) + record.encode(version)
 
 

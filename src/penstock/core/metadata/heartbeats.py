@@ -44,6 +44,13 @@ class Beat(NamedTuple):
     records: list[StoredRecord]
 
 
+class Expired(NamedTuple):
+    """A broker whose session ended, and what follows from that."""
+
+    broker: BrokerImage
+    sweep: Sweep
+
+
 class Heartbeats:
     """What the active controller knows of brokers beside the log."""
 
@@ -102,12 +109,14 @@ class Heartbeats:
         self._folded.pop(broker_id, None)
         self._handed_over_at.pop(broker_id, None)
 
-    def expire(self, image: Image, settings: BrokerSettings) -> Sweep | None:
+    def expire(self, image: Image, settings: BrokerSettings) -> Expired | None:
         """Fence one broker that was silent for too long, if there is one."""
         while (found := self.sessions.expired()) is not None:
             broker = image.brokers.get(found[0])
             if broker is not None and broker.epoch == found[1] and not broker.fenced:
-                return self._fence(image, settings, broker)
+                sweep = self._fence(image, settings, broker)
+                if sweep is not None:
+                    return Expired(broker, sweep)
         return None
 
     def hint(self, image: Image, settings: BrokerSettings, broker_id: int) -> Sweep | None:

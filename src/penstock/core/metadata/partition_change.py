@@ -109,7 +109,8 @@ class PartitionChange:
             record.leader = elected.leader
             if elected.leader in self.elr:
                 self.isr = (elected.leader,)
-                self.elr = _without(self.elr, elected.leader)
+                # With a minimum of one it acknowledges alone from here on, and what the others have is no longer all.
+                self.elr = _without(self.elr, elected.leader) if self._rules.min_insync > 1 else ()
             if elected.unclean:
                 # What only others have is lost from here on, so nobody else is in sync.
                 record.isr = [elected.leader]

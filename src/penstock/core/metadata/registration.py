@@ -44,6 +44,8 @@ class Caller(NamedTuple):
     version: int
     next_offset: int
     """The end of the metadata log: larger than any epoch so far, so it becomes the epoch of a new process."""
+    is_connected: bool = False
+    """Whether the process that is registered with this id has a connection."""
 
 
 def plan_registration(
@@ -58,7 +60,7 @@ def plan_registration(
             f"This cluster's id is {caller.cluster_id}, the broker belongs to {request.cluster_id}.",
         )
     _check_not_leaving(heartbeats, request.broker_id)
-    if known is not None and is_new and heartbeats.sessions.is_valid(known.id, known.epoch):
+    if known is not None and is_new and not _is_gone(known, heartbeats, request, caller):
         raise ApiError(
             ErrorCode.DUPLICATE_BROKER_REGISTRATION,
             f"Another process is registered as broker {known.id}. If it was restarted just now, its session ends soon.",
@@ -77,6 +79,15 @@ def plan_registration(
     heartbeats.forget(request.broker_id)
     heartbeats.let_go(request.broker_id, sweep)
     return Registration(sweep, caller.next_offset)
+
+
+def _is_gone(known: BrokerImage, heartbeats: Heartbeats, request: BrokerRegistrationRequest, caller: Caller) -> bool:
+    """Whether the process that was registered is gone: it was silent for a session, or somebody has its folders. These
+    are locked by who uses them, so that is its successor, unless it is still connected: then this request has come
+    late, from a predecessor."""
+    if not heartbeats.sessions.is_valid(known.id, known.epoch):
+        return True
+    return not caller.is_connected and bool(known.directories) and set(known.directories) == set(request.log_dirs)
 
 
 def _amended(image: Image, record: RegisterBrokerRecord, known: BrokerImage) -> Sweep:

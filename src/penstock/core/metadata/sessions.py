@@ -58,6 +58,13 @@ class Sessions:
     def _own_ms(self) -> int:
         return self._called_ms - self._lost_ms
 
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def lengthen(self, session_ms: int) -> None:
+        """Sessions last this long from now on, unless they lasted longer already: their order stays what it was."""
+        self._session_ms = max(self._session_ms, session_ms)
+
     def touch(self, broker_id: int, epoch: int) -> None:
         """The broker was heard of."""
         self._sessions.pop(broker_id, None)

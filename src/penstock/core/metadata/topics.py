@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.base.ports import Pause, Steps
 from penstock.core.base.settings import BrokerSettings, SettingError, validate_topic_overrides
+from penstock.core.base.steps import at_once
 from penstock.core.metadata.image import TOPIC_RESOURCE, Image, PartitionImage, TopicImage, unified
 from penstock.core.metadata.placement import Placer, check_assignment
 from penstock.core.metadata.snapshot import record_of_partition
@@ -19,6 +21,8 @@ from penstock.core.wire.stored.cluster_metadata import ConfigRecord, PartitionRe
 TOPIC_NAME_CHARS_MAX = 249
 PARTITIONS_PER_REQUEST_MAX = 10_000
 """Kafka refuses requests that would make more records than one user operation may: so do we."""
+PLACED_PER_TURN_MAX = 200
+"""Partitions that are given their replicas before others get their turn: one to five milliseconds."""
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
@@ -84,13 +88,37 @@ def active_brokers(image: Image) -> list[int]:
 
 def plan_topic(image: Image, settings: BrokerSettings, topic: CreatableTopic, new_id: Callable[[], bytes]) -> NewTopic:
     """Decide about one topic of a CreateTopics request, or raise the error its user gets."""
-    check_topic_name(topic.name)
-    if image.topic(topic.name) is not None:
-        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
-    check_collision(image, topic.name)
+    return at_once(planning_topic(image, settings, topic, new_id))
+
+
+def planning_topic(
+    image: Image, settings: BrokerSettings, topic: CreatableTopic, new_id: Callable[[], bytes]
+) -> Steps[NewTopic]:
+    """The same with pauses, for topics of many partitions: what it decided holds for the image that it began with."""
+    check_new_topic(image, topic.name)
     configs = _checked_configs(topic)
-    replicas = _manual_replicas(image, topic) if topic.assignments else _placed_replicas(image, settings, topic)
+    if topic.assignments:
+        replicas = _manual_replicas(image, topic)
+    else:
+        replicas = yield from _in_slices(_placed_replicas(image, settings, topic))
     return NewTopic(image, topic.name, new_id(), replicas, configs)
+
+
+def _in_slices(placed: Iterator[list[int]]) -> Steps[list[list[int]]]:
+    replicas: list[list[int]] = []
+    for each in placed:
+        replicas.append(each)
+        if len(replicas) % PLACED_PER_TURN_MAX == 0:
+            yield Pause()
+    return replicas
+
+
+def check_new_topic(image: Image, name: str) -> None:
+    """Refuse what cannot be created beside what there is."""
+    check_topic_name(name)
+    if image.topic(name) is not None:
+        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    check_collision(image, name)
 
 
 def _checked_configs(topic: CreatableTopic) -> dict[str, str]:
@@ -135,7 +163,7 @@ def _check_manual(image: Image, index: int, replicas: list[int], expected: int |
         )
 
 
-def _placed_replicas(image: Image, settings: BrokerSettings, topic: CreatableTopic) -> list[list[int]]:
+def _placed_replicas(image: Image, settings: BrokerSettings, topic: CreatableTopic) -> Iterator[list[int]]:
     factor = topic.replication_factor
     if factor == 0 or factor < -1:
         raise ApiError(
@@ -149,7 +177,7 @@ def _placed_replicas(image: Image, settings: BrokerSettings, topic: CreatableTop
             ErrorCode.POLICY_VIOLATION, f"A request may create at most {PARTITIONS_PER_REQUEST_MAX} partitions."
         )
     factor = settings["default.replication.factor"] if factor == -1 else factor
-    return list(Placer(image.brokers.values(), len(image.topics)).place(partitions, factor))
+    return Placer(image.brokers.values(), len(image.topics)).place(partitions, factor)
 
 
 def plan_partitions(image: Image, topic: CreatePartitionsTopic) -> list[StoredRecord]:

@@ -24,6 +24,7 @@ class Connection:
         "_served",
         "_unsent",
         "abandoned",
+        "apis",
         "closing",
         "dirty",
         "gone",
@@ -45,6 +46,7 @@ class Connection:
         self.host = host
         self.port = port
         self.listener = listener
+        self.apis = node.apis_on(listener)
         self.slots: deque[Slot] = deque()
         self.out: list[Part] = []
         self.closing = False

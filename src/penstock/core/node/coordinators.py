@@ -12,7 +12,7 @@ from penstock.core.groups.routing import partition_for_group
 from penstock.core.groups.settings import GroupSettings
 from penstock.core.groups.shard import GroupShard
 from penstock.core.metadata.fold import Delta
-from penstock.core.node.deadlines import KeyedTimers
+from penstock.core.node.deadlines import Deadline, KeyedTimers
 from penstock.core.node.folding import fold_log
 from penstock.core.node.refusals import refused
 from penstock.core.node.slots import Answerable, Slot
@@ -49,7 +49,8 @@ def group_settings(settings: BrokerSettings) -> GroupSettings:
 class PartitionJournal:
     """A machine's records as batches of an internal partition."""
 
-    def __init__(self, partition: Partition, codec: Codec) -> None:
+    def __init__(self, node: Node, partition: Partition, codec: Codec) -> None:
+        self._node = node
         self._partition = partition
         self._codec = codec
 
@@ -58,19 +59,28 @@ class PartitionJournal:
         return self._partition.append_own(batch, read_header(batch), now_ms)
 
     def when_committed(self, next_offset: int, call: Callable[[ErrorCode], None]) -> None:
-        if not self._partition.wait(next_offset, _Call(call)):
+        """Calls with REQUEST_TIMED_OUT when that takes too long, and once more when it is known how it ended."""
+        waiting = _Call(call)
+        if not self._partition.wait(next_offset, waiting):
             call(ErrorCode.NONE)
+            return
+        node = self._node
+        patience_ms = node.settings["offsets.commit.timeout.ms"]
+        waiting.end = node.deadlines.at(node.now_ms + patience_ms, lambda: call(ErrorCode.REQUEST_TIMED_OUT))
 
 
 class _Call:
     """An `AckWaiter` made of a function."""
 
-    __slots__ = ("_call",)
+    __slots__ = ("_call", "end")
 
     def __init__(self, call: Callable[[ErrorCode], None]) -> None:
         self._call = call
+        self.end: Deadline | None = None
 
     def committed(self, partition: Partition, error: ErrorCode) -> None:
+        if self.end is not None:
+            self.end.cancel()
         self._call(error)
 
 
@@ -81,7 +91,7 @@ class Coordinator:
         self._node = node
         self._partition = partition
         self._settings = settings
-        self._journal = PartitionJournal(partition, codec)
+        self._journal = PartitionJournal(node, partition, codec)
         self._timers = KeyedTimers(node.deadlines, self._timer)
         self.closed = False
         self._reset()
@@ -163,7 +173,13 @@ class Coordinator:
             reply.reply(message)
 
     def _refuse(self, replies: list[tuple[Reply, Message]], code: ErrorCode) -> None:
-        """The write failed: what the machine believes may never have happened, so it is discarded and refolded."""
+        """The write failed: what the machine believes may never have happened, so it is discarded and refolded. One
+        that only takes long may still succeed: whoever asked need not wait for that, and asks again."""
+        if code is ErrorCode.REQUEST_TIMED_OUT:
+            for reply, message in replies:
+                self._release(reply, refused(message, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            replies.clear()
+            return
         for reply, message in replies:
             self._release(reply, refused(message, ErrorCode.NOT_COORDINATOR))
         if self.driver is not None and not self.closed:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.base.ports import Later, Steps
+from penstock.core.base.ports import Later, Slice, Steps
 from penstock.core.node.deadlines import Deadline
 from penstock.core.node.slots import PENDING, Answer, Slot
 from penstock.core.node.views import Interest, Outcome, View
+from penstock.core.partition.read_replica import LEADER
+from penstock.core.partition.replicated import ReplicatedLeader
 from penstock.core.wire.api.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ SESSION_IDLE_MS = 120_000
 """A session that was not used for this long may be evicted for a new one, as in Kafka."""
 
 NO_SESSION = 0
+READ_UNCOMMITTED = 0
+READS_FOLLOWERS_SINCE = 11
+"""Clients of this version know that a replica that does not lead may serve them (KIP-392)."""
 
 
 class ParkedFetch:
@@ -124,6 +129,8 @@ class Fetching:
         else:
             view = self._known_session(request, version)
         view.used_ms = self._node.now_ms
+        view.reads_followers = version >= READS_FOLLOWERS_SINCE
+        view.rack = request.rack_id if self._node.limits.reads_near else ""
         view.update(request)
         return view
 
@@ -173,12 +180,17 @@ class Fetching:
         limit = min(request.max_bytes, self._node.limits.fetch_bytes_max)
         outcome = Outcome(limit)
         for interest in list(view.news):
-            self._look(interest, request.isolation_level, outcome)
+            if view.replica is None:
+                self._look(interest, request.isolation_level, outcome)
+            else:
+                self._look_for_follower(interest, outcome)
         return outcome
 
     def _look(self, interest: Interest, isolation: int, outcome: Outcome) -> None:
         try:
             partition = interest.resolve(self._node)
+            if not partition.leads and not interest.view.reads_followers:
+                raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             room = min(interest.max_bytes, outcome.room)
             first = outcome.size == 0
             piece = (
@@ -188,10 +200,56 @@ class Fetching:
             outcome.fail(interest, error.code)
             self._node.error("Fetch", error.code)
             return
+        if interest.view.rack and isinstance(partition, ReplicatedLeader):
+            replica = partition.read_replica(interest.view.rack, interest.offset)
+            if replica != LEADER:
+                outcome.redirect(interest, partition, isolation, replica)
+                return
         if isinstance(piece, Later):
             outcome.cold.append(interest)
             piece = None
         outcome.add(interest, partition, isolation, piece)
+
+    def _look_for_follower(self, interest: Interest, outcome: Outcome) -> None:
+        """What a follower asks for tells what it has; what it gets is all there is, committed or not."""
+        piece: Slice | Later | None = None
+        try:
+            interest.resolve(self._node)
+            partition, diverging = interest.follow()
+            room, first = min(interest.max_bytes, outcome.room), outcome.size == 0
+            if diverging is None and (room > 0 or first) and self._may_send(interest, partition):
+                piece = partition.read_tail(interest.offset, max(room, 0), first)
+        except ApiError as error:
+            outcome.fail(interest, error.code)
+            self._node.error("Fetch", error.code)
+            return
+        if diverging is not None:
+            outcome.diverge(interest, partition, diverging)
+            return
+        if isinstance(piece, Later):
+            outcome.cold.append(interest)
+            piece = None
+        elif piece is not None:
+            self._sent(interest, piece)
+        outcome.add(interest, partition, READ_UNCOMMITTED, piece)
+
+    def _may_send(self, interest: Interest, leader: ReplicatedLeader) -> bool:
+        """Whether the throttle lets something pass to a follower; if not, it is looked at again after its wait."""
+        throttling, replica = self._node.replication.throttling, interest.view.replica
+        assert replica is not None, "only followers are throttled"
+        return not throttling.slows_sending(leader, replica[0]) or throttling.sending.is_open(self._clock())
+
+    def _sent(self, interest: Interest, piece: Slice) -> None:
+        throttling, leader, replica = self._node.replication.throttling, interest.partition, interest.view.replica
+        if (
+            replica is not None
+            and isinstance(leader, ReplicatedLeader)
+            and throttling.slows_sending(leader, replica[0])
+        ):
+            throttling.sending.passed(piece.length, self._clock())
+
+    def _clock(self) -> int:
+        return self._node.replication.clock()
 
     def _respond(self, view: View, request: FetchRequest, outcome: Outcome) -> FetchResponse | Steps[FetchResponse]:
         if outcome.cold:
@@ -208,12 +266,14 @@ class Fetching:
             if room <= 0 and not first:
                 continue
             try:
-                limit = partition.limit(request.isolation_level)
+                is_reader = view.replica is None
+                limit = partition.limit(request.isolation_level) if is_reader else partition.log.written_offset
                 piece = yield from partition.log.read(interest.offset, max(room, 0), limit, first)
             except ApiError as error:
                 outcome.fail(interest, error.code)
                 continue
             if piece is not None:
+                self._sent(interest, piece)
                 outcome.fill(interest, piece)
         return self._assemble(view, outcome)
 

@@ -16,17 +16,30 @@ Take = Callable[[bytes, int, BatchHeader], None]
 """(data, position of the batch in it, its header)"""
 
 
-def fold_log(log: Log, take: Take) -> Steps[int]:
-    """Hand every batch that is in the log now to `take`; gives the offset after the last one."""
-    offset, end = log.start_offset, log.end_offset
+Batches = list[tuple[bytes, int, BatchHeader]]
+
+
+def fold_log(log: Log, take: Take, since: int | None = None) -> Steps[int]:
+    """Hand every batch that is in the log now to `take`, or every one since an offset; gives the offset after the last
+    one."""
+    offset, end = log.start_offset if since is None else since, log.end_offset
     while offset < end:
-        piece = yield from log.read(offset, SLICE_BYTES, end, True)
-        if piece is None:
+        batches = yield from read_slice(log, offset, end)
+        if not batches:
             # Compaction may have taken the last records of a log.
             return end
-        data: bytes = yield Read(piece.file, piece.position, piece.length)
-        for position, header in iterate_headers(data, partial_tail=True):
+        for data, position, header in batches:
             take(data, position, header)
             offset = header.next_offset
-        yield Pause()
+        if offset < end:
+            yield Pause()
     return end
+
+
+def read_slice(log: Log, offset: int, upto_offset: int) -> Steps[Batches]:
+    """Some batches from the one with an offset on, at least one; none where there is nothing more."""
+    piece = yield from log.read(offset, SLICE_BYTES, upto_offset, True)
+    if piece is None:
+        return []
+    data: bytes = yield Read(piece.file, piece.position, piece.length)
+    return [(data, position, header) for position, header in iterate_headers(data, partial_tail=True)]

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.topics import active_brokers, plan_topic
+from penstock.core.node.channel import FORWARD
 from penstock.core.node.coordinators import OFFSETS_TOPIC
-from penstock.core.wire.api.create_topics import CreatableTopic, CreatableTopicConfig
-from penstock.core.wire.schema import StoredRecord
+from penstock.core.wire.api.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from penstock.core.wire.schema import Response, StoredRecord
 
 if TYPE_CHECKING:
     from penstock.core.node.node import Node
@@ -17,6 +23,9 @@ if TYPE_CHECKING:
 
 def create_missing(node: Node, names: list[str], done: Callable[[ErrorCode], None]) -> None:
     """Create topics by name with the broker's defaults; what exists by now or cannot be is left out."""
+    if not node.quorum.leads:
+        _ask_controller(node, names, done)
+        return
     records: list[StoredRecord] = []
     for name in names:
         try:
@@ -28,6 +37,20 @@ def create_missing(node: Node, names: list[str], done: Callable[[ErrorCode], Non
         node.submit(records, done)
     else:
         done(ErrorCode.NONE)
+
+
+def _ask_controller(node: Node, names: list[str], done: Callable[[ErrorCode], None]) -> None:
+    """What the topics are like is this broker's affair; whether they may be, the controller's."""
+    timeout_ms = node.settings["request.timeout.ms"]
+    request = CreateTopicsRequest(topics=[_wanted(node, name) for name in names], timeout_ms=timeout_ms)
+
+    def heard(answer: Response | None) -> None:
+        for topic in answer.topics if isinstance(answer, CreateTopicsResponse) else ():
+            if topic.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+                node.log("warning", f"topic {topic.name} was not created: {topic.error_message}")
+        done(ErrorCode.REQUEST_TIMED_OUT if answer is None else ErrorCode.NONE)
+
+    node.cluster.channel.ask(request, timeout_ms, heard, FORWARD, lambda: create_missing(node, names, done))
 
 
 def _wanted(node: Node, name: str) -> CreatableTopic:

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ErrorCode, PenstockError
 from penstock.core.base.ports import Entry, FileFailure, ListDir, MakeDir, Steps
-from penstock.core.base.settings import TopicSettings
 from penstock.core.log.checkpoints import read_file, replace
 from penstock.core.log.directory import LogDirectory
 from penstock.core.log.durable import sync_folder
 from penstock.core.log.index_file import IndexCache
-from penstock.core.log.recovery import Standing, open_log
 from penstock.core.log.settings import LogContext
-from penstock.core.metadata.features import METADATA_LEVEL, METADATA_VERSION, SUPPORTED_FEATURES
+from penstock.core.metadata.features import METADATA_LEVEL, METADATA_VERSION
 from penstock.core.metadata.storage import (
     META_FILE,
     META_VERSION,
@@ -23,37 +21,38 @@ from penstock.core.metadata.storage import (
     StorageError,
     decode_meta,
     encode_meta,
-    uuid_bytes,
     uuid_text,
 )
-from penstock.core.node.quorum import METADATA_TOPIC, Quorum
+from penstock.core.node.cluster import Cluster
+from penstock.core.node.quorum.opening import open_quorum
+from penstock.core.node.registrar import NO_EPOCH
 from penstock.core.node.replicas import Replicas
-from penstock.core.wire.schema import StoredRecord
-from penstock.core.wire.stored.cluster_metadata import (
-    BrokerEndpoint,
-    BrokerFeature,
-    FeatureLevelRecord,
-    RegisterBrokerRecord,
-)
 
 if TYPE_CHECKING:
     from penstock.core.node.node import Node
 
-PLAINTEXT = 0
 INDEX_CACHE_BYTES_MAX = 32 << 20
 """Indexes of sealed segments, read on demand, shared by all logs."""
 
 
 def start(node: Node) -> Steps[None]:
-    """Open the folder, fold the metadata, adopt the logs, register. The node serves when this returns."""
+    """Open the folder and take part in the quorum; the node serves others once it knows what is committed."""
     node.meta = yield from _identify(node)
     context = LogContext(node.files, node.tasks, IndexCache(INDEX_CACHE_BYTES_MAX))
-    node.quorum = yield from _open_quorum(node, context)
-    node.image = yield from node.quorum.load()
+    node.quorum = yield from open_quorum(node, context)
+    node.cluster = Cluster(node)
+    if not node.quorum.is_alone:
+        node.cluster.follow_leadership()
+    node.quorum.when_caught_up(lambda: node.tasks.run(_serve(node, context), node.started))
+
+
+def _serve(node: Node, context: LogContext) -> Steps[None]:
+    """Adopt the logs that the metadata knows, and register."""
+    node.image = node.quorum.start_image()
     node.reconfigure()
     expiration_ms = node.settings["producer.id.expiration.ms"]
     directory = LogDirectory(node.settings.log_dir, replace_fields(context, producer_id_expiration_ms=expiration_ms))
-    node.replicas = Replicas(node.settings, directory, node.node_id)
+    node.replicas = Replicas(node.settings, directory, node.replication)
     node.replicas.on_added = node.coordinators.added
     node.replicas.on_removed = node.coordinators.removed
     yield from directory.load(lambda topic: node.replicas.topic_settings(node.image, topic), node.now_ms)
@@ -62,7 +61,23 @@ def start(node: Node) -> Steps[None]:
         yield from sync_folder(node.settings.log_dir)
         node.log("info", f"recovered {len(directory.logs)} partition(s): the last stop was not a clean one")
     yield from node.replicas.adopt(node.image, node.now_ms)
-    _register(node)
+    node.quorum.open(node.publish)
+    _join(node, directory.broker_epoch)
+
+
+def _join(node: Node, previous_epoch: int) -> None:
+    """The only voter leads as soon as it begins, and registers. Others ask the controller to let them in."""
+    _check_level(node)
+    if not node.quorum.is_alone:
+        node.cluster.join(previous_epoch, lambda: _run(node))
+    else:
+        node.quorum.on_leadership(lambda leader_id, epoch: _register_once(node))
+        node.quorum.begin()
+
+
+def _register_once(node: Node) -> None:
+    if node.quorum.leads and node.state == "starting":
+        _register(node)
 
 
 def _identify(node: Node) -> Steps[Meta]:
@@ -89,6 +104,11 @@ def _format(node: Node, root: str) -> Steps[Meta]:
             f"{root} holds {strangers[0]!r} but no {META_FILE}: it is not a data folder; "
             "choose an empty one, or run `penstock storage format`"
         )
+    if len(node.settings["controller.quorum.voters"]) > 1:
+        raise StorageError(
+            f"{root} is not formatted, and the nodes of a cluster must have one cluster id in common: "
+            "run `penstock storage format --cluster-id ID` on each of them"
+        )
     meta = Meta(META_VERSION, uuid_text(node.new_id()), node.node_id, uuid_text(node.new_id()))
     yield from replace(f"{root}/{META_FILE}", encode_meta(meta))
     yield from sync_folder(root)
@@ -105,53 +125,29 @@ def _sync_name(folder: str) -> Steps[None]:
             raise
 
 
-def _open_quorum(node: Node, context: LogContext) -> Steps[Quorum]:
-    folder = f"{node.settings.metadata_log_dir}/{METADATA_TOPIC}-0"
-    yield MakeDir(folder)
-    yield from sync_folder(node.settings.metadata_log_dir)
-    settings = TopicSettings(node.settings, {"segment.bytes": str(node.settings["metadata.log.segment.bytes"])})
-    # Every record was synced before anybody heard of it, so looking at all of them again costs little and shows all.
-    log = yield from open_log(METADATA_TOPIC, 0, folder, settings, context, Standing(False, 0, 0, None), node.now_ms)
-    return Quorum(log, node.tasks, node.publish)
-
-
 def _register(node: Node) -> None:
-    """Tell the cluster who we are; the node serves once that is committed."""
-    records: list[StoredRecord] = []
-    level = node.image.features.get(METADATA_VERSION)
-    if level is None:
-        records.append(FeatureLevelRecord(name=METADATA_VERSION, feature_level=METADATA_LEVEL))
-    elif level > METADATA_LEVEL:
+    """Write down who we are; the node serves once that is committed."""
+    node.submit(node.cluster.lone_registration(), lambda code: _registered(node, code))
+
+
+def _check_level(node: Node) -> None:
+    level = node.image.features.get(METADATA_VERSION, 0)
+    if level > METADATA_LEVEL:
         raise PenstockError(
             f"the metadata is at level {level}, this Penstock knows up to {METADATA_LEVEL}; start the newer one"
         )
-    records.append(_registration(node))
-    node.submit(records, lambda code: _registered(node, code))
-
-
-def _registration(node: Node) -> RegisterBrokerRecord:
-    return RegisterBrokerRecord(
-        broker_id=node.node_id,
-        incarnation_id=node.new_id(),
-        broker_epoch=node.quorum.end_offset,
-        end_points=[
-            BrokerEndpoint(name=point.name, host=point.host, port=point.port, security_protocol=PLAINTEXT)
-            for point in node.advertised
-        ],
-        features=[
-            BrokerFeature(name=name, min_supported_version=low, max_supported_version=high)
-            for name, (low, high) in SUPPORTED_FEATURES.items()
-        ],
-        rack=node.settings["broker.rack"],
-        fenced=False,
-        log_dirs=[uuid_bytes(node.meta.directory_id)],
-    )
 
 
 def _registered(node: Node, code: ErrorCode) -> None:
     if code is not ErrorCode.NONE:
         node.fail(f"the metadata log cannot be written: {code.name}")
         return
+    _run(node)
+
+
+def _run(node: Node) -> None:
+    if node.quorum.is_alone:
+        node.cluster.follow_leadership()
     node.state = "running"
     node.housekeeping.begin()
 
@@ -161,9 +157,19 @@ def stop(node: Node) -> Steps[None]:
     for connection in list(node.connections):
         connection.close()
     node.coordinators.close()
-    yield from node.quorum.log.close()
-    broker = node.image.brokers.get(node.node_id)
-    yield from node.replicas.close(-1 if broker is None else broker.epoch)
+    yield from node.quorum.close()
+    node.links.close_all()
+    yield from node.replicas.close(_epoch_to_leave(node))
+
+
+def _epoch_to_leave(node: Node) -> int:
+    """With which epoch the mark of a clean stop vouches for the logs: this process's own, or, if it was never let in,
+    the one that the process before it left, if that one stopped cleanly. The image may still know one that did not."""
+    if node.quorum.is_alone:
+        broker = node.image.brokers.get(node.node_id)
+        return NO_EPOCH if broker is None else broker.epoch
+    epoch = node.cluster.registrar.epoch
+    return node.replicas.previous_epoch if epoch == NO_EPOCH else epoch
 
 
 def explain(error: Exception, root: str) -> str:

@@ -23,6 +23,8 @@ class Limits:
     idle_ms_max: int
     fetch_bytes_max: int
     sessions_max: int
+    reads_near: bool
+    """Whether readers are sent to a replica in their own rack: the only selector that there is."""
 
     @classmethod
     def of(cls, settings: BrokerSettings) -> Limits:
@@ -36,6 +38,7 @@ class Limits:
             idle_ms_max=settings["connections.max.idle.ms"],
             fetch_bytes_max=settings["fetch.max.bytes"],
             sessions_max=settings["max.incremental.fetch.session.cache.slots"],
+            reads_near=settings["replica.selector.class"] is not None,
         )
 
     def per_ip_max(self, host: str) -> int:

@@ -49,6 +49,9 @@ class Metrics:
         self.bytes_out = 0
         self.malformed = 0
         self.connections_refused = 0
+        self.metadata_elections = 0
+        self.metadata_truncations = 0
+        self.metadata_snapshots_installed = 0
         self.stall_ms_max = 0.0
 
     def observe(self, api: str, elapsed_us: int, times: int = 1) -> None:

@@ -10,13 +10,14 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.base.ports import Entropy, Files, Steps
+from penstock.core.base.ports import Entropy, Files, Network, Steps
 from penstock.core.base.settings import BrokerSettings, Endpoint, SettingError
 from penstock.core.base.steps import Tasks
 from penstock.core.metadata.fold import Delta
 from penstock.core.metadata.image import BROKER_RESOURCE, Image
 from penstock.core.metadata.storage import Meta, new_uuid
 from penstock.core.node import lifecycle
+from penstock.core.node.cluster import Cluster
 from penstock.core.node.connection import Connection
 from penstock.core.node.coordinators import Coordinators
 from penstock.core.node.deadlines import Deadlines
@@ -24,13 +25,17 @@ from penstock.core.node.fetching import Fetching
 from penstock.core.node.housekeeping import Housekeeping
 from penstock.core.node.levels import DEFAULT_LEVEL, ROOT, is_loud_enough
 from penstock.core.node.limits import UNLIMITED, Limits
+from penstock.core.node.links import Links
 from penstock.core.node.lookup import ImageTopics
 from penstock.core.node.metrics import Metrics
 from penstock.core.node.producer_ids import ProducerIds
-from penstock.core.node.quorum import Committed, Quorum
+from penstock.core.node.quorum.quorum import Quorum
+from penstock.core.node.quorum.submissions import Committed
 from penstock.core.node.replicas import Replicas
+from penstock.core.node.replication import Replication
 from penstock.core.node.slots import NO_REPLY, PENDING, Api, NoReply, Pending, Slot
 from penstock.core.wire import Message
+from penstock.core.wire.api_table import APIS
 from penstock.core.wire.errors import DecodeError
 from penstock.core.wire.frames import API_VERSIONS_KEY, parse_request_header
 from penstock.core.wire.schema import StoredRecord
@@ -53,6 +58,7 @@ class Node:
         entropy: Entropy,
         apis: Mapping[int, Api],
         log: Note = lambda level, text: None,
+        network: Network | None = None,
     ) -> None:
         self.settings = settings
         self._static_settings = settings
@@ -60,6 +66,8 @@ class Node:
         self.tasks = Tasks(files)
         self.entropy = entropy
         self.apis = apis
+        self._broker_apis = {key: api for key, api in apis.items() if APIS[key].on_brokers}
+        self._controller_apis = {key: api for key, api in apis.items() if APIS[key].on_controllers}
         self._note = log
         self.limits = Limits.of(settings)
         self.metrics = Metrics()
@@ -70,8 +78,12 @@ class Node:
         self.now_ms = 0
         self.now_us = 0
         self.node_id: int = settings["node.id"]
+        self.replication = Replication(self)
+        self.links = Links(self, network, f"node-{self.node_id}")
         self.image = Image()
         self.advertised: Sequence[Endpoint] = settings.listeners.advertised
+        self.host_name: str | None = settings["penstock.host"]
+        self.controller_listeners = frozenset(endpoint.name for endpoint in settings.listeners.controller)
         self.log_levels = {ROOT: DEFAULT_LEVEL}
         self.connections: dict[Connection, None] = {}
         self.dirty: list[Connection] = []
@@ -82,6 +94,7 @@ class Node:
         self.topic_lookup = ImageTopics(self)
         self.meta: Meta
         self.quorum: Quorum
+        self.cluster: Cluster
         self.replicas: Replicas
         self._served: dict[Api, int] = {}
         self._publishing: deque[tuple[Image, Delta, Committed]] = deque()
@@ -101,24 +114,29 @@ class Node:
 
     def start(self) -> None:
         """Open the storage; the node is running, or has failed, some turns later."""
-        self.tasks.run(lifecycle.start(self), self._started)
+        self.tasks.run(lifecycle.start(self), self.started)
 
     def stop(self) -> None:
         """Close everything; the node has stopped some turns later."""
         if self.state != "running":
             self.state = "stopped"
             return
-        self.state = "stopping"
-        self.tasks.run(lifecycle.stop(self), self._stopped)
+        self.cluster.leave(self._close)
 
     def connect(self, host: str, port: int, listener: str = "PLAINTEXT") -> Connection | None:
-        """Take a connection, or refuse it (None) where a limit is reached."""
-        if self.state != "running" or not self._admits(host):
+        """Take a connection, or refuse it (None) where a limit is reached. Voters need each other to start."""
+        is_early = self.state == "starting" and listener in self.controller_listeners
+        is_open = self.state == "running" or (is_early and hasattr(self, "quorum") and self.quorum.has_begun)
+        if not (is_open and self._admits(host)):
             self.metrics.connections_refused += 1
             return None
         connection = Connection(self, host, port, listener)
         self.connections[connection] = None
         return connection
+
+    def apis_on(self, listener: str) -> Mapping[int, Api]:
+        """What is served on a listener, by key."""
+        return self._controller_apis if listener in self.controller_listeners else self._broker_apis
 
     def tick(self) -> None:
         self.deadlines.run_due(self.now_ms)
@@ -136,6 +154,9 @@ class Node:
                 connection.resume()
         if fetching.woken:
             fetching.settle()
+        replication = self.replication
+        if replication.woken or replication.proposals:
+            replication.pump()
         if self._served:
             self._observe((now_us or self.now_us) - self.now_us)
         ready, self.dirty = self.dirty, []
@@ -156,7 +177,7 @@ class Node:
         frame = frames[at]
         header = parse_request_header(frame)
         key, version, correlation_id, client_id, position = header
-        api = self.apis.get(key)
+        api = connection.apis.get(key)
         if api is not None and api.straight and not connection.slots and version in api.versions:
             served = api.straight(self, connection, api, frames, at, header)
             if served:
@@ -199,6 +220,7 @@ class Node:
 
     def disconnected(self, connection: Connection) -> None:
         self.connections.pop(connection, None)
+        self.cluster.controller.lost(connection)
 
     # What handlers call
 
@@ -249,11 +271,16 @@ class Node:
         self.state = "failed"
         self.log("error", reason)
 
-    # Inside
-
-    def _started(self, outcome: object) -> None:
+    def started(self, outcome: object) -> None:
+        """A part of the start has ended."""
         if isinstance(outcome, Exception):
             self.fail(lifecycle.explain(outcome, self.settings.log_dir))
+
+    # Inside
+
+    def _close(self) -> None:
+        self.state = "stopping"
+        self.tasks.run(lifecycle.stop(self), self._stopped)
 
     def _stopped(self, outcome: object) -> None:
         if isinstance(outcome, Exception):
@@ -302,6 +329,7 @@ class Node:
             self.log("error", f"acting on a metadata change failed and will be tried again: {outcome}")
             self.deadlines.at(self.now_ms + APPLY_RETRY_MS, lambda: self.publish(self.image, delta, lambda code: None))
         self.coordinators.apply(delta)
+        self.cluster.image_changed()
         done(ErrorCode.KAFKA_STORAGE_ERROR if isinstance(outcome, Exception) else ErrorCode.NONE)
         if self._publishing:
             self._apply_next()

@@ -101,6 +101,12 @@ class Slot(Answerable):
             self.parts, self.size = self.encode(message)
             self.connection.drain()
 
+    def reply_frame(self, frame: bytes) -> None:
+        """Answer a parked request with a response that somebody else has framed."""
+        if not self.connection.gone:
+            self.parts, self.size = [frame], len(frame)
+            self.connection.drain()
+
     def encode(self, message: Message) -> tuple[list[Part], int]:
         """The framed response as parts to send, and their size."""
         parts: list[Any] = response_frame(cast(Response, message), self.version, self.correlation_id)

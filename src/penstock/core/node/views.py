@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Slice
+from penstock.core.partition.divergence import EpochEnd
 from penstock.core.partition.partition import READ_COMMITTED, Partition
-from penstock.core.wire.api.fetch import FetchPartition, FetchRequest, PartitionData
+from penstock.core.partition.replicated import Fetched, ReplicatedLeader
+from penstock.core.wire.api.fetch import EpochEndOffset, FetchPartition, FetchRequest, PartitionData
 
 if TYPE_CHECKING:
     from penstock.core.node.fetching import ParkedFetch
@@ -21,12 +23,14 @@ class Interest:
 
     __slots__ = (
         "index",
+        "last_epoch",
         "leader_epoch",
         "max_bytes",
         "offset",
         "partition",
         "said_high_watermark",
         "said_start_offset",
+        "start_offset",
         "topic",
         "topic_id",
         "view",
@@ -43,6 +47,9 @@ class Interest:
         self.offset = 0
         self.max_bytes = 0
         self.leader_epoch = -1
+        # What a follower says of its log.
+        self.last_epoch = UNKNOWN
+        self.start_offset = UNKNOWN
 
     @property
     def topic_key(self) -> str | bytes:
@@ -52,6 +59,11 @@ class Interest:
         self.offset = wanted.fetch_offset
         self.max_bytes = wanted.partition_max_bytes
         self.leader_epoch = wanted.current_leader_epoch
+        self.last_epoch = wanted.last_fetched_epoch
+        self.start_offset = wanted.log_start_offset
+        if self.view.replica is not None:
+            # A follower that asks anew may not have been able to use what it was told.
+            self.said_high_watermark = UNKNOWN
 
     def resolve(self, node: Node) -> Partition:
         """The partition behind the name or id, checked against what the reader knows of it."""
@@ -59,7 +71,7 @@ class Interest:
         if partition is None or partition.removed:
             partition = self.partition = self._find(node)
             if self.view.watching:
-                partition.watchers[self] = None
+                self.watch()
         if self.leader_epoch >= 0 and self.leader_epoch != partition.leader_epoch:
             older = self.leader_epoch < partition.leader_epoch
             raise ApiError(ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH)
@@ -72,31 +84,78 @@ class Interest:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID if self.view.by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         partition = node.replicas.get(topic.name, self.index)
         if partition is None or partition.topic_id != topic.id:
-            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            raise ApiError(node.replicas.refusal(node.image, topic.name, self.index))
         return partition
 
     def news(self, size: int) -> None:
-        """The partition's high watermark moved, or the partition went away."""
+        """The partition's high watermark moved, or the partition went away. A follower hears of the former with
+        whatever comes next: it is not worth an answer of its own."""
         view = self.view
         view.news[self] = None
         if view.parked is not None:
-            view.parked.news(size, urgent=self.partition is None or self.partition.removed)
+            is_gone = self.partition is None or self.partition.removed
+            if view.replica is None or is_gone:
+                view.parked.news(size, urgent=is_gone)
+
+    def grown(self, size: int) -> None:
+        """The partition has more for a follower, committed or not."""
+        view = self.view
+        view.news[self] = None
+        if view.parked is not None:
+            view.parked.news(size, urgent=False)
+
+    def follow(self) -> tuple[ReplicatedLeader, EpochEnd | None]:
+        """Tell the leader what the follower behind this view has; hear where the two logs part, if they do."""
+        partition, replica = self.partition, self.view.replica
+        assert replica is not None, "only followers follow"
+        if not isinstance(partition, ReplicatedLeader):
+            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        fetch = Fetched(*replica, self.offset, self.last_epoch, self.start_offset)
+        return partition, partition.fetched(fetch)
+
+    def watch(self) -> None:
+        """Readers wait for what is committed, followers for what is there."""
+        partition = self.partition
+        if partition is not None:
+            partition.watchers[self] = None
+        if self.view.replica is not None and isinstance(partition, ReplicatedLeader):
+            partition.tail_watchers[self] = None
 
     def unwatch(self) -> None:
-        if self.partition is not None:
-            self.partition.watchers.pop(self, None)
+        partition = self.partition
+        if partition is not None:
+            partition.watchers.pop(self, None)
+        if isinstance(partition, ReplicatedLeader):
+            partition.tail_watchers.pop(self, None)
 
 
 class View:
     """A session, or one fetch without a session."""
 
-    __slots__ = ("_interests", "by_id", "news", "next_epoch", "parked", "session_id", "used_ms", "watching")
+    __slots__ = (
+        "_interests",
+        "by_id",
+        "news",
+        "next_epoch",
+        "parked",
+        "rack",
+        "reads_followers",
+        "replica",
+        "session_id",
+        "used_ms",
+        "watching",
+    )
 
     def __init__(self, session_id: int, by_id: bool) -> None:
         self.session_id = session_id
         self.by_id = by_id
         self.next_epoch = 1
         self.used_ms = 0
+        # (id, broker epoch) of the follower that reads here, if it is one.
+        self.replica: tuple[int, int] | None = None
+        # Where a reader stands that should be served by a replica near to it; and whether it may be.
+        self.rack = ""
+        self.reads_followers = False
         # A session is always on the watch, so that a fetch through it looks only at what has news.
         self.watching = session_id != 0
         self.parked: ParkedFetch | None = None
@@ -108,6 +167,7 @@ class View:
 
     def update(self, request: FetchRequest) -> None:
         """Forget and add partitions as the request says; whatever it names has news."""
+        self.replica = _replica_of(request)
         for gone in request.forgotten_topics_data:
             for index in gone.partitions:
                 self._forget(gone.topic_id if self.by_id else gone.topic, index)
@@ -132,8 +192,7 @@ class View:
         if not self.watching:
             self.watching = True
             for interest in self._interests.values():
-                if interest.partition is not None:
-                    interest.partition.watchers[interest] = None
+                interest.watch()
 
     def unwatch(self) -> None:
         self.watching = False
@@ -148,6 +207,7 @@ class View:
         interest.said_high_watermark = data.high_watermark
         interest.said_start_offset = data.log_start_offset
         has_data = data.records is not None and len(data.records) > 0
+        moved |= data.preferred_read_replica != UNKNOWN
         if self.session_id != 0 and has_data and interest in self.news:
             # Who was served goes to the end of the line, for those whom the byte limit left out.
             del self.news[interest]
@@ -160,8 +220,24 @@ class View:
         """Nothing was read. If all there is has been read, only an append can change that; if the byte limit was
         reached before this partition's turn, it stays in line."""
         partition = interest.partition
-        if partition is not None and interest.offset >= partition.high_watermark:
+        if partition is None:
+            return
+        if self.replica is None:
+            has_all = interest.offset >= partition.high_watermark
+        else:
+            # The high watermark may have moved since it was looked at.
+            is_told = interest.said_high_watermark == partition.high_watermark
+            has_all = is_told and interest.offset >= partition.log.end_offset
+        if has_all:
             self.news.pop(interest, None)
+
+
+def _replica_of(request: FetchRequest) -> tuple[int, int] | None:
+    """Versions below 15 say the id in a field of its own, and no epoch."""
+    state = request.replica_state
+    if state is not None and state.replica_id >= 0:
+        return state.replica_id, state.replica_epoch
+    return (request.replica_id, UNKNOWN) if request.replica_id >= 0 else None
 
 
 class Outcome:
@@ -190,6 +266,18 @@ class Outcome:
         if piece is not None:
             self._count(piece)
 
+    def diverge(self, interest: Interest, partition: Partition, diverging: EpochEnd) -> None:
+        """A follower hears at once that it has to cut."""
+        self.failed = True
+        self.add(interest, partition, 0, None)
+        self.found[interest].diverging_epoch = EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.end_offset)
+
+    def redirect(self, interest: Interest, partition: Partition, isolation: int, replica: int) -> None:
+        """A reader hears at once of a replica that is nearer to it."""
+        self.failed = True
+        self.add(interest, partition, isolation, None)
+        self.found[interest].preferred_read_replica = replica
+
     def fill(self, interest: Interest, piece: Slice) -> None:
         """A cold read has come back."""
         self.found[interest].records = piece
@@ -197,10 +285,15 @@ class Outcome:
 
     def fail(self, interest: Interest, code: ErrorCode) -> None:
         self.failed = True
+        # A follower that is out of range goes on where the leader's log begins, without having to ask for that.
+        start_offset, partition = UNKNOWN, interest.partition
+        if code is ErrorCode.OFFSET_OUT_OF_RANGE and interest.view.replica is not None and partition is not None:
+            start_offset = partition.log.start_offset
         self.found[interest] = PartitionData(
             partition_index=interest.index,
             error_code=code,
             high_watermark=-1,
+            log_start_offset=start_offset,
             aborted_transactions=None,
             records=b"",
         )

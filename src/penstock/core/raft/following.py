@@ -63,6 +63,13 @@ class Following:
         """Whoever is asked counts everything below the offset that we ask from."""
         return self._member.is_synced
 
+    def on_leader_gone(self, now_ms: int) -> None:
+        """Run soon, and let others run, instead of waiting for a timeout; not all at once, or they split the votes."""
+        role = self._member.role
+        if isinstance(role, Follower):
+            role.has_fetched = False
+            role.deadline_ms = min(role.deadline_ms, now_ms + self._member.soon_ms())
+
     # Replies to Fetch
 
     def on_fetch(self, request: FetchRequest, response: FetchResponse, now_ms: int) -> bool:
@@ -98,6 +105,7 @@ class Following:
         else:
             in_order = self._append(partition, now_ms)
             if partition.high_watermark != UNKNOWN_OFFSET:
+                self._member.leader_high_watermark = partition.high_watermark
                 self._member.commit(partition.high_watermark)
         if in_order:
             self._heard(role, now_ms)

@@ -168,6 +168,11 @@ class Leader:
             self._fetched_voters.clear()
             self._restart_check(now_ms)
 
+    def majority_ms(self, now_ms: int) -> int:
+        """A time at which a majority had fetched from this leader lately, itself included."""
+        heard = (now_ms if each.key.id == self._local.id else each.fetched_ms for each in self.voters.values())
+        return sorted(heard, reverse=True)[len(self.voters) // 2]
+
     def _restart_check(self, now_ms: int) -> None:
         self.check_quorum_ms = now_ms + int(self._settings.fetch_timeout_ms * CHECK_QUORUM_FACTOR)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.core.raft import requests
+from penstock.core.base.errors import ErrorCode
+from penstock.core.raft import answers, requests
 from penstock.core.raft.leader import Leader
 from penstock.core.raft.member import Member
 from penstock.core.records.batch import read_header
@@ -57,6 +58,19 @@ class Leading:
             leader.adopt(member.history.last)
         self.synced(leader)
         return base_offset + header.last_offset_delta
+
+    def lost(self, leader: Leader) -> None:
+        """The end of the log was never written: a change of the voters may be among it, or the record that opens this
+        epoch, without which nothing can be counted."""
+        member, end_offset = self._member, self._member.log.end_offset
+        leader.adopt(member.history.last)
+        change = leader.change
+        if change is not None and change.offset is not None and change.offset >= end_offset:
+            leader.change = None
+            if change.ticket is not None:
+                member.answer(change.ticket, answers.voter_change(change.request, ErrorCode.KAFKA_STORAGE_ERROR))
+        if leader.epoch_start_offset >= end_offset:
+            leader.resign_requested = True
 
     def synced(self, leader: Leader) -> None:
         """Count what this log has synced, which alone commits where there is one voter."""

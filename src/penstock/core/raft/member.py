@@ -21,6 +21,9 @@ from penstock.core.raft.snapshots import Snapshots
 from penstock.core.raft.voters import Voter
 from penstock.core.wire.schema import Request, Response
 
+SOON_MS_MAX = 100
+"""Long against the way of a message, short against any timeout."""
+
 
 class Member:
     """The state that all parts of the machine share."""
@@ -45,6 +48,8 @@ class Member:
         self.election = saved or ElectionState()
         # What a snapshot holds was committed when it was made.
         self.high_watermark = UNKNOWN_OFFSET if snapshots.latest is None else snapshots.latest.id.end_offset
+        # What the leader that is being followed says is committed, which may be more than has arrived.
+        self.leader_high_watermark = UNKNOWN_OFFSET
         self.role: Role = Unattached(None)
         self._random = random
         self._told: LeaderIs | None = None
@@ -190,6 +195,7 @@ class Member:
         before = self.role
         assert type(role) in MAY_FOLLOW[type(before)], f"{type(before).__name__} becomes {type(role).__name__}"
         self.role = role
+        self.leader_high_watermark = UNKNOWN_OFFSET
         self.peers.reset()
         if isinstance(before, Leader):
             self._close(before)
@@ -209,6 +215,10 @@ class Member:
         """Some time between one and two election timeouts, so that few run at once; who is alone need not wait."""
         timeout_ms = self.settings.election_timeout_ms
         return now_ms if self.is_only_voter else now_ms + timeout_ms + self._random(max(1, timeout_ms))
+
+    def soon_ms(self) -> int:
+        """A short time, by chance, after which to run where several others may want to as well."""
+        return self._random(SOON_MS_MAX)
 
     # Speaking
 

@@ -26,7 +26,7 @@ from penstock.core.raft.electing import Electing
 from penstock.core.raft.election import ElectionState
 from penstock.core.raft.following import Following
 from penstock.core.raft.history import VoterHistory
-from penstock.core.raft.ids import Destination, Snapshot, SnapshotId
+from penstock.core.raft.ids import UNKNOWN_OFFSET, Destination, Snapshot, SnapshotId
 from penstock.core.raft.joining import on_joined
 from penstock.core.raft.leader import Leader
 from penstock.core.raft.leading import Leading
@@ -110,6 +110,33 @@ class Raft:
         role = self._member.role
         return self._member.epoch if isinstance(role, Leader) and role.is_announced else None
 
+    @property
+    def led_epoch(self) -> int | None:
+        """The epoch in which records can be appended, whether or not all that came before is known to be committed."""
+        return self._member.epoch if isinstance(self._member.role, Leader) else None
+
+    def majority_ms(self, now_ms: int) -> int:
+        """When a majority was last heard of by this leader; long ago, if it does not lead."""
+        role = self._member.role
+        return role.majority_ms(now_ms) if isinstance(role, Leader) else -1
+
+    @property
+    def leader(self) -> Destination | None:
+        """Where the leader of this epoch listens, if that is known."""
+        leader_id = self._member.election.leader_id
+        if leader_id is None:
+            return None
+        return self._member.destination(leader_id, self._member.leader_endpoints)
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether everything that the leader said is committed is here."""
+        member = self._member
+        if isinstance(member.role, Leader):
+            return member.role.is_announced
+        told = member.leader_high_watermark
+        return isinstance(member.role, Follower) and told != UNKNOWN_OFFSET and member.high_watermark >= told
+
     def ready(self) -> Ready:
         """What to do now, once; see `Ready` for the order."""
         member = self._member
@@ -126,6 +153,10 @@ class Raft:
     def on_reply(self, to: Destination, correlation: int, response: Response | None, now_ms: int) -> None:
         """A request has its reply, or None when none will come: the connection is gone."""
         self._when_free(partial(self._on_reply, to, correlation, response, now_ms))
+
+    def on_refused(self, host: str, port: int, now_ms: int) -> None:
+        """Nobody listens at an address. Where the leader did, its process is gone: there is nothing to wait for."""
+        self._when_free(partial(self._on_refused, host, port, now_ms))
 
     def on_timer(self, now_ms: int) -> None:
         """Nothing is due while the log is cut or replaced; what was is looked at afterwards."""
@@ -144,6 +175,14 @@ class Raft:
         self._is_flushing = False
         if isinstance(self._member.role, Leader):
             self._leading.synced(self._member.role)
+        self.on_timer(now_ms)
+
+    def on_lost(self, now_ms: int) -> None:
+        """The disk could not write the end of the log, which never left this replica: it has not been."""
+        member = self._member
+        member.history.truncate(member.log.end_offset)
+        if isinstance(member.role, Leader):
+            self._leading.lost(member.role)
         self.on_timer(now_ms)
 
     def on_truncated(self, now_ms: int) -> None:
@@ -166,14 +205,18 @@ class Raft:
 
     # What the owner asks for
 
-    def append(self, values: Sequence[bytes], epoch: int, now_ms: int) -> int | NotLeader:
+    def append(
+        self, values: Sequence[bytes], epoch: int, now_ms: int, timestamp_ms: int | None = None
+    ) -> int | NotLeader:
         """Append records that stay together, in an epoch that this replica leads; gives the offset of the last. They
-        are committed when a `Committed` passes it; if another leader comes first they may be gone."""
+        are committed when a `Committed` passes it; if another leader comes first they may be gone. Their timestamp may
+        be that of a clock which can be set, while Raft's time only runs forward."""
         member, leader = self._member, self._member.role
+        written_ms = now_ms if timestamp_ms is None else timestamp_ms
         assert values, "there is nothing to append"
         if not isinstance(leader, Leader) or epoch != member.epoch:
             return NotLeader(member.election.leader_id, member.epoch)
-        offset = self._leading.append(leader, [(None, value, (), now_ms) for value in values], now_ms)
+        offset = self._leading.append(leader, [(None, value, (), written_ms) for value in values], now_ms)
         self._turn(now_ms)
         return offset
 
@@ -289,6 +332,12 @@ class Raft:
         sent = self._member.peers.settle(to, correlation)
         if sent is not None and not self._take_reply(sent, response, now_ms):
             self._member.peers.rest(to, now_ms)
+        self._turn(now_ms)
+
+    def _on_refused(self, host: str, port: int, now_ms: int) -> None:
+        leader = self.leader
+        if leader is not None and (leader.host, leader.port) == (host, port):
+            self._following.on_leader_gone(now_ms)
         self._turn(now_ms)
 
     def _take_reply(self, sent: InFlight, response: Response | None, now_ms: int) -> bool:

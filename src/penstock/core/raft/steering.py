@@ -107,7 +107,8 @@ def settle(member: Member, told: Told, now_ms: int) -> bool | None:
         return True
     if told.epoch > member.epoch or told.code in _LEADER_ELSEWHERE:
         hear_of(member, told.leader_id, told.epoch, told.endpoints, now_ms)
-        return True
+        # Who knows no leader either is left in peace for a moment; asked at once, it would say the same.
+        return told.leader_id >= 0
     if told.leader_id >= 0 and member.election.leader_id is None:
         hear_of(member, told.leader_id, told.epoch, told.endpoints, now_ms)
         return None if told.code == ErrorCode.NONE else True

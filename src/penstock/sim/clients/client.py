@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar, cast
 
+from penstock.core.base.errors import ErrorCode
 from penstock.core.peer.connection import PeerConnection
 from penstock.core.wire.schema import Request, Response
 from penstock.sim.chance import Chance
-from penstock.sim.events import Unanswered, Witness
+from penstock.sim.events import Partition, Unanswered, Witness
 from penstock.sim.network import Endpoint, Link
 from penstock.sim.scheduler import MS, SECOND, Scheduler
 from penstock.sim.script import Future, Script, Sleep
@@ -38,20 +39,21 @@ class Surroundings(Protocol):
     def scheduler(self) -> Scheduler: ...
     @property
     def witness(self) -> Witness: ...
-    def dial(self, endpoint: Endpoint) -> Link: ...
+    def dial(self, endpoint: Endpoint, number: int = 1) -> Link: ...
 
 
 class Connection:
-    """One connection of a client to the node."""
+    """One connection of a client to a node."""
 
-    def __init__(self, name: str, world: Surroundings) -> None:
+    def __init__(self, name: str, world: Surroundings, number: int = 1) -> None:
         self.name = name
         self.closed = False
         self.ready = Future()
         self._world = world
         self._peer = PeerConnection(name)
         self._waiting: dict[int, Future] = {}
-        self._link = world.dial(self)
+        self.number = number
+        self._link = world.dial(self, number)
         self._peer.greet(NEVER)
         self._send("greeting", self.ready)
 
@@ -123,6 +125,12 @@ class Connection:
 class Client:
     """One client program: a name, its own dice, and a connection that it makes anew when it is lost."""
 
+    excuses: frozenset[ErrorCode] = frozenset()
+    """Errors that are nobody's fault here, besides those that they are nowhere: one asks again."""
+    is_careful = False
+    """Whether the first batch of a producer id is sent alone. A node that knows nothing of a producer takes any of its
+    sequences, as Kafka does: where somebody who has just become leader refuses the first batch, the second is first."""
+
     def __init__(self, name: str, world: Surroundings, chance: Chance) -> None:
         self.name = name
         self.world = world
@@ -140,19 +148,34 @@ class Client:
                 yield from self.back_off()
         return self._connection
 
+    def connect_to(self, partition: Partition) -> Script[Connection]:
+        """Give a connection to whoever leads a partition: there is only one who could."""
+        return (yield from self.connect())
+
+    def lose(self, partition: Partition) -> None:
+        """Whoever was asked does not lead that partition, or cannot be reached."""
+
     def call(self, request: Request, response: type[R], newest_version: int | None = None) -> Script[R]:
         """Ask over the present connection and wait for the reply."""
         connection = yield from self.connect()
-        reply: Any = yield connection.ask(request, response, newest_version)
-        return cast("R", reply)
+        return (yield from self._ask(connection, request, response, newest_version))
 
-    def insist(self, request: Request, response: type[R]) -> Script[R]:
-        """Ask until there is a reply; for requests that may be repeated."""
+    def insist(self, request: Request, response: type[R], partition: Partition | None = None) -> Script[R]:
+        """Ask until there is a reply: anybody, or whoever leads a partition. For requests that may be repeated."""
         while True:
             try:
-                return (yield from self.call(request, response))
+                connection = yield from self.connect() if partition is None else self.connect_to(partition)
+                return (yield from self._ask(connection, request, response))
             except Disconnected:
+                if partition is not None:
+                    self.lose(partition)
                 yield from self.back_off()
+
+    def _ask(
+        self, connection: Connection, request: Request, response: type[R], newest_version: int | None = None
+    ) -> Script[R]:
+        reply: Any = yield connection.ask(request, response, newest_version)
+        return cast("R", reply)
 
     def disconnect(self) -> None:
         """Hang up, if connected."""

@@ -103,12 +103,13 @@ class Fetcher:
         self._asked += 1
         number = self._asked
         try:
-            connection = yield from self._client.connect()
+            connection = yield from self._client.connect_to(next(iter(positions)))
             witness.see(FetchAsked(self._client.name, number, dict(positions), limited=small))
             asked_us = self._client.world.scheduler.now_us
             reply: FetchResponse = yield connection.ask(request, FetchResponse, self._session.version)
         except Disconnected:
             self._restart()
+            self._lose(positions)
             raise
         self._tell_wait(connection, (self._client.world.scheduler.now_us - asked_us) // MS)
         if reply.error_code != ErrorCode.NONE:
@@ -118,6 +119,9 @@ class Fetcher:
         self._advance(reply, wants)
         parts = tuple(self._parts(reply))
         witness.see(FetchAnswered(self._client.name, number, parts))
+        self._lose(
+            part.partition for part in parts if part.error not in (ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE)
+        )
         return parts
 
     def find_offset(self, partition: Partition, timestamp: int) -> Script[int | None]:
@@ -126,9 +130,12 @@ class Fetcher:
         request = ListOffsetsRequest(
             replica_id=-1, topics=[ListOffsetsTopic(name=partition.topic, partitions=[asked])], timeout_ms=MAX_WAIT_MS
         )
-        reply = yield from self._client.insist(request, ListOffsetsResponse)
+        reply = yield from self._client.insist(request, ListOffsetsResponse, partition)
         found = reply.topics[0].partitions[0]
-        return found.offset if found.error_code == ErrorCode.NONE else None
+        if found.error_code == ErrorCode.NONE:
+            return found.offset
+        self._client.lose(partition)
+        return None
 
     def find_nearest(self, partition: Partition, position: int) -> Script[int | None]:
         """Where to go on when a position is gone: at the start if that has passed it, else at the end."""
@@ -136,6 +143,10 @@ class Fetcher:
         if start is None or position < start:
             return start
         return (yield from self.find_offset(partition, LATEST))
+
+    def _lose(self, partitions: Iterable[Partition]) -> None:
+        for partition in partitions:
+            self._client.lose(partition)
 
     def _tell_wait(self, connection: Connection, waited_ms: int) -> None:
         if waited_ms >= LONG_WAIT_MS:
@@ -192,7 +203,8 @@ class Fetcher:
             name = topic.topic or self._names[topic.topic_id]
             for data in topic.partitions:
                 code = ErrorCode(data.error_code)
-                assert code in RETRIABLE, f"{self._client.name} got {code!r} from {name}-{data.partition_index}"
+                excused = code in RETRIABLE or code in self._client.excuses
+                assert excused, f"{self._client.name} got {code!r} from {name}-{data.partition_index}"
                 records: Buffer = bytes(data.records) if data.records is not None else b""  # type: ignore[call-overload]  # Records is a buffer when decoded.
                 decoded = decode_values(records)
                 yield FetchPart(

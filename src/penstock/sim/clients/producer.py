@@ -69,6 +69,7 @@ class Producer:
         self._producer_id = -1
         self._identity = 0
         self._epoch = -1
+        self._is_new = False  # Nothing has been acknowledged under the present producer id yet.
         self._sequences = Sequences()
 
     def script(self) -> Script[None]:
@@ -88,22 +89,25 @@ class Producer:
             with suppress(Disconnected):
                 window = yield from self._try(window)
             if window:
+                self._client.lose(self._plan.partition)
                 yield from self._client.back_off()
 
     def _try(self, window: list[Batch]) -> Script[list[Batch]]:
         """Send a window; gives what must be sent again. Whatever an exception leaves open is sent again too."""
-        connection = yield from self._client.connect()
-        answers = [self._send(connection, batch) for batch in window]
+        connection = yield from self._client.connect_to(self._plan.partition)
+        sent = window[:1] if self._is_new and self._client.is_careful else list(window)
+        answers = [self._send(connection, batch) for batch in sent]
         if self._plan.acks == 0:
             return []
-        left: list[Batch] = []
-        for batch, answer in zip(list(window), answers, strict=True):
+        identity, all_acknowledged = self._identity, True
+        for batch, answer in zip(sent, answers, strict=True):
             reply: ProduceResponse = yield answer
-            if (yield from self._judge(batch, reply.responses[0].partition_responses[0], not left)):
+            if (yield from self._judge(batch, reply.responses[0].partition_responses[0], all_acknowledged)):
                 window.remove(batch)
+                self._is_new = self._is_new and identity != self._identity
             else:
-                left.append(batch)
-        return left
+                all_acknowledged = False
+        return window
 
     def _send(self, connection: Connection, batch: Batch) -> Future:
         plan, chance = self._plan, self._client.chance
@@ -139,7 +143,8 @@ class Producer:
                 witness.see(OutOfSequence(batch, code.name))
                 yield from self._become_known()
             return False
-        assert code in RETRIABLE, f"{self._client.name} got {code!r}: {result.error_message}"
+        retriable = code in RETRIABLE or code in self._client.excuses
+        assert retriable, f"{self._client.name} got {code!r}: {result.error_message}"
         return False
 
     def _become_known(self) -> Script[None]:
@@ -151,6 +156,7 @@ class Producer:
                 break
             yield from self._client.back_off()
         self._identity += 1
+        self._is_new = True
         self._producer_id, self._epoch, self._sequences = reply.producer_id, reply.producer_epoch, Sequences()
 
     def _make_batch(self) -> Batch:

@@ -14,11 +14,12 @@ Broken = Iterator[tuple[str, str]]
 
 _CODECS: Final = range(5)
 _MIB: Final = 1 << 20
+RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 _IP_LIMIT: Final = r"\[?([0-9a-zA-Z\-%._:]+)\]?:([0-9]+)"
 
 
 def broken_rules(values: Values, given: Collection[str]) -> Broken:
-    for rule in (_identity, _one_node, _directories, _times, _compaction, _offsets, _connection_limits):
+    for rule in (_identity, _quorum, _directories, _times, _compaction, _replication, _offsets, _connection_limits):
         yield from rule(values)
     yield from _listeners(values, given)
 
@@ -30,18 +31,21 @@ def _identity(values: Values) -> Broken:
         yield "broker.id", "You must set `node.id` to the same value as `broker.id`."
 
 
-def _one_node(values: Values) -> Broken:
+def _quorum(values: Values) -> Broken:
     if set(values["process.roles"]) != {"broker", "controller"}:
-        yield "process.roles", "a node stands alone, so process.roles must be broker,controller"
-    voters = values["controller.quorum.voters"]
-    if len(voters) > 1:
-        yield "controller.quorum.voters", "clusters of several nodes are not built yet: name this node only"
-    elif voters and int(voters[0].partition("@")[0]) != values["node.id"]:
-        yield "controller.quorum.voters", f"the set of voters must include this node's id {values['node.id']}"
+        yield "process.roles", "each node is both here, so process.roles must be broker,controller"
+    voters = [int(voter.partition("@")[0]) for voter in values["controller.quorum.voters"]]
+    if voters and values["node.id"] not in voters:
+        yield (
+            "controller.quorum.voters",
+            f"the set of voters must include this node's id {values['node.id']}, not only {voters}",
+        )
+    if len(set(voters)) < len(voters):
+        yield "controller.quorum.voters", "each voter must have an id of its own"
     if len(values["controller.quorum.bootstrap.servers"]) > 1:
         yield (
             "controller.quorum.bootstrap.servers",
-            "clusters of several nodes are not built yet: name this node's controller listener only",
+            "a quorum that is found by its servers is not built yet: name its members in controller.quorum.voters",
         )
 
 
@@ -72,6 +76,24 @@ def _compaction(values: Values) -> Broken:
             "log.cleaner.min.compaction.lag.ms",
             f"log.cleaner.min.compaction.lag.ms ({low}) > log.cleaner.max.compaction.lag.ms ({high})",
         )
+
+
+def _replication(values: Values) -> Broken:
+    wait_ms = values["replica.fetch.wait.max.ms"]
+    if wait_ms > values["replica.socket.timeout.ms"]:
+        yield (
+            "replica.socket.timeout.ms",
+            "replica.socket.timeout.ms should always be at least replica.fetch.wait.max.ms "
+            "to prevent unnecessary socket timeouts",
+        )
+    if wait_ms > values["replica.lag.time.max.ms"]:
+        yield (
+            "replica.fetch.wait.max.ms",
+            "replica.fetch.wait.max.ms should always be less than or equal to replica.lag.time.max.ms "
+            "to prevent frequent changes in ISR",
+        )
+    if values["replica.selector.class"] not in (None, RACK_AWARE_SELECTOR):
+        yield "replica.selector.class", f"Java classes cannot be run; {RACK_AWARE_SELECTOR} is built in"
 
 
 def _offsets(values: Values) -> Broken:

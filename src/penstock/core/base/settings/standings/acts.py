@@ -12,7 +12,29 @@ BROKER: Final = (
         broker.rack
         controller.listener.names
         controller.quorum.voters
+        controller.quorum.election.timeout.ms
+        controller.quorum.election.backoff.max.ms
+        controller.quorum.fetch.timeout.ms
+        controller.quorum.fetch.max.bytes
+        controller.quorum.fetch.snapshot.max.bytes
+        controller.quorum.request.timeout.ms
+        controller.quorum.retry.backoff.ms
+        metadata.log.segment.bytes
+        metadata.log.segment.ms
+        internal.metadata.log.segment.bytes
+        metadata.log.max.record.bytes.between.snapshots
+        metadata.log.max.snapshot.interval.ms
         metadata.log.dir
+        broker.heartbeat.interval.ms
+        broker.session.timeout.ms
+        initial.broker.registration.timeout.ms
+        controlled.shutdown.enable
+        request.timeout.ms
+        unclean.leader.election.interval.ms
+        auto.leader.rebalance.enable
+        leader.imbalance.check.interval.seconds
+        penstock.host
+        inter.broker.listener.name
         listeners
         advertised.listeners
         listener.security.protocol.map
@@ -31,6 +53,18 @@ BROKER: Final = (
         delete.topic.enable
         num.partitions
         default.replication.factor
+        min.insync.replicas
+        unclean.leader.election.enable
+        replica.fetch.backoff.ms
+        replica.fetch.max.bytes
+        replica.fetch.min.bytes
+        replica.fetch.response.max.bytes
+        replica.fetch.wait.max.ms
+        replica.lag.time.max.ms
+        replica.selector.class
+        replica.socket.timeout.ms
+        leader.replication.throttled.rate
+        follower.replication.throttled.rate
         log.dir
         log.dirs
         log.segment.bytes
@@ -70,10 +104,12 @@ BROKER: Final = (
         producer.id.expiration.ms
         producer.id.expiration.check.interval.ms
         offset.metadata.max.bytes
+        offsets.commit.timeout.ms
         offsets.retention.check.interval.ms
         offsets.retention.minutes
         offsets.topic.compression.codec
         offsets.topic.num.partitions
+        offsets.topic.replication.factor
         offsets.topic.segment.bytes
         group.initial.rebalance.delay.ms
         group.max.session.timeout.ms
@@ -103,8 +139,10 @@ TOPIC: Final = (
         file.delete.delay.ms
         flush.messages
         flush.ms
+        follower.replication.throttled.replicas
         index.interval.bytes
         internal.segment.bytes
+        leader.replication.throttled.replicas
         max.compaction.lag.ms
         max.message.bytes
         message.timestamp.after.max.ms
@@ -112,6 +150,7 @@ TOPIC: Final = (
         message.timestamp.type
         min.cleanable.dirty.ratio
         min.compaction.lag.ms
+        min.insync.replicas
         penstock.sealed.compression.type
         retention.bytes
         retention.ms
@@ -119,6 +158,7 @@ TOPIC: Final = (
         segment.index.bytes
         segment.jitter.ms
         segment.ms
+        unclean.leader.election.enable
         """,
     ),
 )

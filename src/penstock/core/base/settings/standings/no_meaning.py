@@ -34,54 +34,39 @@ BROKER: Final = (
         """,
     ),
     (
-        "a node that stands alone has no other nodes to talk to",
+        "the members of a quorum are those that controller.quorum.voters names",
         """
-        request.timeout.ms
-        inter.broker.listener.name
         controller.quorum.bootstrap.servers
-        socket.connection.setup.timeout.ms
-        socket.connection.setup.timeout.max.ms
-        controller.socket.timeout.ms
-        broker.heartbeat.interval.ms
-        broker.session.timeout.ms
-        initial.broker.registration.timeout.ms
-        controlled.shutdown.enable
         controller.quorum.auto.join.enable
-        controller.quorum.election.timeout.ms
-        controller.quorum.election.backoff.max.ms
-        controller.quorum.fetch.timeout.ms
-        controller.quorum.fetch.max.bytes
-        controller.quorum.fetch.snapshot.max.bytes
-        controller.quorum.request.timeout.ms
-        controller.quorum.retry.backoff.ms
+        """,
+    ),
+    (
+        "metadata is written when it comes, with one sync for all that came meanwhile, and nothing where nothing came",
+        """
         controller.quorum.append.linger.ms
         metadata.max.idle.interval.ms
         """,
     ),
     (
-        "with one copy of each partition there is nothing to replicate or elect",
+        "connections between nodes have two seconds to stand, buffers of the system's size, and limits per question",
         """
-        min.insync.replicas
-        offsets.topic.replication.factor
-        penstock.host
-        unclean.leader.election.enable
-        unclean.leader.election.interval.ms
-        auto.leader.rebalance.enable
-        leader.imbalance.check.interval.seconds
-        replica.fetch.backoff.ms
-        replica.fetch.max.bytes
-        replica.fetch.min.bytes
-        replica.fetch.response.max.bytes
-        replica.fetch.wait.max.ms
-        replica.high.watermark.checkpoint.interval.ms
-        replica.lag.time.max.ms
-        replica.selector.class
+        socket.connection.setup.timeout.ms
+        socket.connection.setup.timeout.max.ms
+        controller.socket.timeout.ms
         replica.socket.receive.buffer.bytes
-        replica.socket.timeout.ms
+        """,
+    ),
+    (
+        "high watermarks are stored together with recovery points, every log.flush.offset.checkpoint.interval.ms",
+        """
+        replica.high.watermark.checkpoint.interval.ms
+        """,
+    ),
+    (
+        "throttled replication may save up what it is allowed in one second, and is not sampled",
+        """
         replication.quota.window.num
         replication.quota.window.size.seconds
-        leader.replication.throttled.rate
-        follower.replication.throttled.rate
         """,
     ),
     (
@@ -94,23 +79,17 @@ BROKER: Final = (
         """,
     ),
     (
-        "the metadata log of a node is small and kept whole",
+        "of the metadata the two newest snapshots and the log since the older one are kept, the rest goes at once",
         """
-        metadata.log.segment.bytes
-        metadata.log.segment.ms
         metadata.max.retention.bytes
         metadata.max.retention.ms
-        metadata.log.max.record.bytes.between.snapshots
-        metadata.log.max.snapshot.interval.ms
-        internal.metadata.log.segment.bytes
-        internal.metadata.max.batch.size.in.bytes
         internal.metadata.delete.delay.millis
         """,
     ),
     (
-        "a commit of offsets is written before it is answered, so there is nothing to wait for",
+        "what one decision writes into the metadata log is one batch, and plans are bounded by themselves",
         """
-        offsets.commit.timeout.ms
+        internal.metadata.max.batch.size.in.bytes
         """,
     ),
     (
@@ -297,15 +276,6 @@ BROKER: Final = (
     ),
 )
 TOPIC: Final = (
-    (
-        "with one copy of each partition there is nothing to replicate or elect",
-        """
-        follower.replication.throttled.replicas
-        leader.replication.throttled.replicas
-        min.insync.replicas
-        unclean.leader.election.enable
-        """,
-    ),
     (
         "segment files grow as they are written",
         """

@@ -65,9 +65,9 @@ internal.metadata.max.batch.size.in.bytes | int | 8388608 | | low hidden
 internal.metadata.delete.delay.millis | long | 60000 | | low hidden
     How long a removed file of the metadata log stays on disk, for tests.
 # Membership of brokers
-broker.heartbeat.interval.ms | int | 2000 | | medium
+broker.heartbeat.interval.ms | int | 150 | | medium
     How often a broker tells the controller that it is alive.
-broker.session.timeout.ms | int | 9000 | | medium
+broker.session.timeout.ms | int | 1500 | | medium
     How long a broker may be silent before the controller takes its partitions away.
 initial.broker.registration.timeout.ms | int | 60000 | | medium
     How long a starting broker tries to register with a controller before it gives up.

@@ -1,0 +1,92 @@
+"""`penstock sim`: run nodes in the simulated world, and say how much faster than real time that was.
+
+The world holds a whole node, which takes longer to import than other commands to run: only who wants it loads it.
+"""
+
+import sys
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.cli.output import Output, print_json
+from penstock.cli.session import OutputOption
+from penstock.cli.talk import Refused, say
+
+if TYPE_CHECKING:
+    from penstock.sim.report import Report
+    from penstock.sim.run import Plan, Tally
+
+NODES_MAX = 100
+US_PER_S = 1_000_000
+
+
+def sim(
+    seeds: Annotated[str, typer.Option("--seeds", metavar="N|N-M", help="A seed, or a range of them.")] = "0-19",
+    nodes: Annotated[int, typer.Option("--nodes", min=1, max=NODES_MAX, help="How many machines there are.")] = 1,
+    storm: Annotated[
+        Path | None, typer.Option("--storm", metavar="FILE", help="The faults, a line each, instead of drawn ones.")
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per seed.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Run nodes in a world made of a seed: virtual time, disks, network, and faults. The first seed that fails is told,
+    with what happened last and the command that repeats it."""
+    from penstock.sim.run import Plan, run_seeds
+
+    plan = Plan(_seeds(seeds), nodes, None if storm is None else _storm(storm, nodes))
+
+    def heard(report: "Report") -> None:
+        if verbose:
+            say(f"seed {report.seed}: {report.events} events, trace {report.trace_hash}")
+
+    began = monotonic()
+    tally = run_seeds(plan, heard)
+    raise typer.Exit(_tell(plan, tally, monotonic() - began, output))
+
+
+def _tell(plan: "Plan", tally: "Tally", elapsed_s: float, output: Output) -> int:
+    from penstock.sim.run import describe
+
+    simulated_s = tally.simulated_us / US_PER_S
+    factor = simulated_s / elapsed_s
+    if output is Output.TABLE:
+        code = describe(plan, tally, sys.stdout.write)
+        say(f"{simulated_s:.0f} simulated seconds in {elapsed_s:.1f}: {factor:.1f} times real time")
+        return code
+    facts = {"seeds": len(plan.seeds), "nodes": plan.nodes, "simulated_s": simulated_s, "elapsed_s": elapsed_s}
+    failed = None if tally.failed is None else {"seed": tally.failed.seed, "failure": repr(tally.failed.failure)}
+    print_json(facts | {"factor": factor, "failed": failed, "counts": dict(sorted(tally.counts.items()))})
+    return describe(plan, tally, sys.stderr.write)
+
+
+def _seeds(text: str) -> range:
+    from penstock.sim.run import parse_seeds
+
+    try:
+        seeds = parse_seeds(text)
+    except ValueError:
+        raise Refused(f"{text!r} is not a seed", "give a number, or a range such as 0-99") from None
+    if not seeds:
+        raise Refused(f"{text!r} has no seed in it", "give the smaller number first, as in 0-99")
+    return seeds
+
+
+def _storm(path: Path, nodes: int) -> str:
+    """The text of a storm that machines of such a number can be in."""
+    from penstock.sim.storm import BadStorm, parse_storm
+
+    if nodes == 1:
+        raise Refused("a storm needs several machines", "add --nodes 3")
+    try:
+        text = path.read_text()
+        faults = parse_storm(text)
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}") from None
+    except BadStorm as error:
+        raise Refused(str(error), "a line is, for example: at 10 s cut 1-2 for 3 s") from None
+    strangers = [fault for fault in faults if max(fault.one, fault.other or 0) > nodes or fault.one == 0 == fault.other]
+    if strangers:
+        raise Refused(f"there are {nodes} machines: {strangers[0]}")
+    return text

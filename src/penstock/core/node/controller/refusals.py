@@ -1,0 +1,147 @@
+"""What an administrative request gets when it cannot be answered: not the controller, not in time, not allowed.
+
+Most responses have one place for an error. Where each thing asked for has its own, each gets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.wire.api.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+from penstock.core.wire.api.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopicResult,
+)
+from penstock.core.wire.api.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+from penstock.core.wire.api.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
+from penstock.core.wire.api.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+from penstock.core.wire.api.incremental_alter_configs import (
+    AlterConfigsResourceResponse as IncrementalOutcome,
+)
+from penstock.core.wire.api.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from penstock.core.wire.registry import response_class
+from penstock.core.wire.schema import Request, Response
+
+Refusal = Callable[[Any, int, int, str | None], Response]
+
+TOPIC_IDS_SINCE = 6
+"""The version of DeleteTopics that takes ids."""
+ELECTION_ERROR_SINCE = 1
+"""The version of ElectLeaders whose answer has an error for the whole."""
+
+
+def refused(request: Request, version: int, code: ErrorCode, message: str | None = None) -> Response:
+    """The response to a controller's request that says `code` and nothing else."""
+    special = _SPECIAL.get(type(request))
+    if special is not None:
+        return special(request, version, int(code), message)
+    # Every other response has its error at the top, which the declarations cannot tell a type checker.
+    answer: Any = response_class(request.KEY)()
+    answer.error_code = int(code)
+    if hasattr(answer, "error_message"):
+        answer.error_message = message
+    found: Response = answer
+    return found
+
+
+def says(message: object, code: ErrorCode) -> bool:
+    """Whether a response has an error anywhere."""
+    for field in type(message).SPEC.fields:  # type: ignore[attr-defined]  # only messages and their structs get here
+        value = getattr(message, field.name)
+        if field.name == "error_code" and value == code:
+            return True
+        if isinstance(value, list) and any(hasattr(type(item), "SPEC") and says(item, code) for item in value):
+            return True
+    return False
+
+
+def _create_topics(request: CreateTopicsRequest, version: int, code: int, message: str | None) -> Response:
+    names = dict.fromkeys(topic.name for topic in request.topics)
+    results = [CreatableTopicResult(name=name, error_code=code, error_message=message) for name in names]
+    return CreateTopicsResponse(topics=results)
+
+
+def _delete_topics(request: DeleteTopicsRequest, version: int, code: int, message: str | None) -> Response:
+    if version >= TOPIC_IDS_SINCE:
+        pairs = [(topic.name, topic.topic_id) for topic in request.topics]
+        results = [
+            DeletableTopicResult(name=name, topic_id=topic_id, error_code=code, error_message=message)
+            for name, topic_id in pairs
+        ]
+    else:
+        results = [DeletableTopicResult(name=name, error_code=code) for name in request.topic_names]
+    return DeleteTopicsResponse(responses=results)
+
+
+def _create_partitions(request: CreatePartitionsRequest, version: int, code: int, message: str | None) -> Response:
+    names = dict.fromkeys(topic.name for topic in request.topics)
+    results = [CreatePartitionsTopicResult(name=name, error_code=code, error_message=message) for name in names]
+    return CreatePartitionsResponse(results=results)
+
+
+def _alter_configs(request: AlterConfigsRequest, version: int, code: int, message: str | None) -> Response:
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=code,
+                error_message=message,
+                resource_type=each.resource_type,
+                resource_name=each.resource_name,
+            )
+            for each in request.resources
+        ]
+    )
+
+
+def _increment(request: IncrementalAlterConfigsRequest, version: int, code: int, message: str | None) -> Response:
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            IncrementalOutcome(
+                error_code=code,
+                error_message=message,
+                resource_type=each.resource_type,
+                resource_name=each.resource_name,
+            )
+            for each in request.resources
+        ]
+    )
+
+
+def _elect_leaders(request: ElectLeadersRequest, version: int, code: int, message: str | None) -> Response:
+    results = [
+        ReplicaElectionResult(
+            topic=topic.topic,
+            partition_result=[
+                PartitionResult(partition_id=index, error_code=code, error_message=message)
+                for index in topic.partitions
+            ],
+        )
+        for topic in request.topic_partitions or ()
+    ]
+    top = code if version >= ELECTION_ERROR_SINCE else 0
+    return ElectLeadersResponse(error_code=top, replica_election_results=results)
+
+
+_SPECIAL: dict[type[Request], Refusal] = {
+    CreateTopicsRequest: _create_topics,
+    DeleteTopicsRequest: _delete_topics,
+    CreatePartitionsRequest: _create_partitions,
+    AlterConfigsRequest: _alter_configs,
+    IncrementalAlterConfigsRequest: _increment,
+    ElectLeadersRequest: _elect_leaders,
+}

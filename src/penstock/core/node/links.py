@@ -1,0 +1,104 @@
+"""All outgoing conversations of a node: one link for each address and purpose.
+
+Purposes are separate connections, so that a large fetch never delays a vote or a heartbeat, and a peer that hangs
+only ever hurts its own links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from penstock.core.base.ports import Network, Wire
+from penstock.core.node.link import SETUP_MS_MAX, Address, Answered, Link, Owner
+from penstock.core.wire.schema import Request
+
+RAFT: Final = "raft"
+CONTROL: Final = "control"
+REPLICATE: Final = "replicate"
+
+LINKS_MAX: Final = 4096
+PROBES_MAX: Final = 256
+
+
+class Links:
+    """Where a node asks other nodes. `refused` is told of every address at which nobody listens."""
+
+    def __init__(self, owner: Owner, network: Network | None, client_id: str) -> None:
+        self._owner = owner
+        self._network = network
+        self._client_id = client_id
+        self._links: dict[tuple[Address, str], Link] = {}
+        self._probes: dict[Address, _Probe] = {}
+        self.refused: Callable[[Address], None] = lambda address: None
+
+    def ask(self, to: Address, purpose: str, request: Request, timeout_ms: int, done: Answered) -> None:
+        """Ask a node; `done(None)` says that there will be no answer: the connection was lost or refused, the time is
+        over, or too much is under way already."""
+        link = self._links.get((to, purpose))
+        if link is None:
+            if len(self._links) >= LINKS_MAX:
+                self._owner.deadlines.at(self._owner.now_ms, lambda: done(None))
+                return
+            link = Link(self._owner, self._net, to, self._client_id, self._was_refused)
+            self._links[to, purpose] = link
+        link.ask(request, timeout_ms, done)
+
+    def probe(self, address: Address) -> None:
+        """Look whether anybody listens; only that nobody does is told, to `refused`."""
+        if address not in self._probes and len(self._probes) < PROBES_MAX:
+            probe = _Probe(self, address)
+            self._probes[address] = probe
+            probe.wire = self._net.dial(address.host, address.port, probe)
+            self._owner.deadlines.at(self._owner.now_ms + SETUP_MS_MAX, probe.end)
+
+    def close(self, to: Address, purpose: str) -> None:
+        """Hang up, and forget what was known of the address: for one that is no longer used."""
+        link = self._links.pop((to, purpose), None)
+        if link is not None:
+            link.close()
+
+    def close_all(self) -> None:
+        for to, purpose in list(self._links):
+            self.close(to, purpose)
+        for probe in list(self._probes.values()):
+            probe.end()
+
+    def forget(self, probe: _Probe) -> None:
+        if self._probes.get(probe.address) is probe:
+            del self._probes[probe.address]
+
+    @property
+    def _net(self) -> Network:
+        assert self._network is not None, "a node without a network has nobody to ask"
+        return self._network
+
+    def _was_refused(self, address: Address) -> None:
+        self.refused(address)
+
+
+class _Probe:
+    """A wire that is only there to see whether it opens."""
+
+    def __init__(self, links: Links, address: Address) -> None:
+        self._links = links
+        self.address = address
+        self.wire: Wire | None = None
+
+    def opened(self) -> None:
+        self.end()
+
+    def received(self, data: memoryview) -> None:
+        raise AssertionError("a probe hangs up as soon as it is open")
+
+    def lost(self, refused: bool) -> None:
+        self.wire = None
+        self.end()
+        if refused:
+            self._links.refused(self.address)
+
+    def end(self) -> None:
+        wire, self.wire = self.wire, None
+        if wire is not None:
+            wire.close()
+        self._links.forget(self)

@@ -1,0 +1,386 @@
+"""The metadata log under its quorum: submit, commit, fold, publish.
+
+Two images exist: `latest` has every record that this leader submitted, so that decisions see each other at once; the
+committed one has what a majority keeps, and is published to whoever acts on it. When another leader comes, `latest`
+falls back to what is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.base.ports import Pause, Steps
+from penstock.core.log.log import Log
+from penstock.core.metadata.difference import difference
+from penstock.core.metadata.fold import Delta, fold
+from penstock.core.metadata.framing import decode_record
+from penstock.core.metadata.image import Image
+from penstock.core.node.folding import Batches, read_slice
+from penstock.core.node.link import Address
+from penstock.core.node.quorum.driver import Driver
+from penstock.core.node.quorum.snapshot_files import Loaded, SnapshotFiles
+from penstock.core.node.quorum.snapshotting import Snapshotting
+from penstock.core.node.quorum.submissions import Committed, Submissions
+from penstock.core.node.slots import Answerable
+from penstock.core.raft.history import VoterHistory
+from penstock.core.raft.ids import Snapshot, SnapshotId
+from penstock.core.raft.ports import RaftLog
+from penstock.core.raft.raft import Raft
+from penstock.core.records.record import iterate
+from penstock.core.wire.schema import Request, StoredRecord
+
+if TYPE_CHECKING:
+    from penstock.core.node.node import Node
+
+Publish = Callable[[Image, Delta, Committed], None]
+Leadership = Callable[[int | None, int], None]
+"""(who leads, in which epoch)"""
+
+
+class Found(NamedTuple):
+    """What was found when the quorum was opened: the newest snapshot, its image, who votes, and the Raft that goes on
+    from there, over a log and from a time on."""
+
+    newest: SnapshotId
+    image: Image
+    voters: VoterHistory
+    make_raft: Callable[[RaftLog, int], Raft]
+
+
+class Quorum:
+    """This node's replica of the metadata, and what it knows of the others'."""
+
+    def __init__(self, node: Node, log: Log, files: SnapshotFiles, found: Found) -> None:
+        image = found.image
+        self._node = node
+        self._voters = found.voters
+        self._make_raft = found.make_raft
+        self.log = log
+        self._files = files
+        self._driver = Driver(node, log, files, self)
+        self._submissions = Submissions(image, self, node.tasks)
+        self._snapshotting = Snapshotting(node, files, self._driver, found.newest)
+        self._committed = image
+        # Everything below is folded into the committed image; everything below `_target` is committed.
+        self._applied = self._target = image.offset + 1
+        self._is_replaying = False
+        self._is_installing = False
+        # What was committed before the node was ready to act on it.
+        self._held: list[tuple[Image, Delta]] | None = []
+        self._publish: Publish
+        self._leader_id: int | None = None
+        self._led_epoch: int | None = None
+        self._coming: int | None = None
+        self._listeners: list[Leadership] = []
+        self._awaiting: list[Callable[[], None]] = []
+
+    # What there is to see
+
+    @property
+    def latest(self) -> Image:
+        return self._submissions.latest
+
+    @property
+    def committed_image(self) -> Image:
+        return self._committed
+
+    @property
+    def raft(self) -> Raft:
+        return self._driver.raft
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether Raft is at work, so that others can ask it."""
+        return self._driver.has_begun
+
+    @property
+    def end_offset(self) -> int:
+        return self.log.end_offset
+
+    @property
+    def epoch(self) -> int:
+        return self.raft.election.epoch
+
+    @property
+    def leader_id(self) -> int | None:
+        return self._leader_id
+
+    @property
+    def leads(self) -> bool:
+        """Whether this node decides: it leads, and its image has everything that was decided before."""
+        return self._led_epoch is not None and self._led_epoch == self.raft.led_epoch
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is no other voter, so that nobody need be waited for."""
+        return self._voters.last.ids == {self._node.node_id}
+
+    @property
+    def voter_ids(self) -> frozenset[int]:
+        return self._voters.last.ids
+
+    @property
+    def led_ms(self) -> int | None:
+        """When a majority was last known to follow this leader; None where there is nobody else."""
+        if self.is_alone:
+            return None
+        raft_now_ms = self._driver.now_ms
+        return self._node.now_ms - (raft_now_ms - self.raft.majority_ms(raft_now_ms))
+
+    @property
+    def leader_address(self) -> Address | None:
+        """Where the leader's controller listener is."""
+        leader = self.raft.leader
+        return None if leader is None else Address(leader.host, leader.port)
+
+    def on_leadership(self, call: Leadership) -> None:
+        """Call whenever another leads, or nobody; the new leader itself hears of it when it may decide."""
+        self._listeners.append(call)
+
+    # What the node asks for
+
+    def load(self) -> Steps[None]:
+        """Fold all that the log holds: for the only voter, which commits by itself."""
+        while self._applied < self.log.end_offset:
+            batches = yield from read_slice(self.log, self._applied, self.log.end_offset)
+            if not batches:
+                break
+            self._fold(batches)
+            if self._applied < self.log.end_offset:
+                yield Pause()
+        self._target = self._applied
+        self._submissions.rebase(self._committed)
+
+    def begin(self) -> None:
+        """Let Raft take over. The only voter need not hear that what its log holds is committed: it decides at once,
+        and what it decides first is synced together with the record that opens its epoch."""
+        self._driver.begin(self._make_raft)
+        if self.is_alone and self.raft.led_epoch is not None:
+            self.leader_is(self._node.node_id, self.raft.led_epoch)
+        self._driver.pump()
+
+    def start_image(self) -> Image:
+        """The committed image, for a node to start from; what follows is published."""
+        self._held = []
+        return self._committed
+
+    def open(self, publish: Publish) -> None:
+        """From now on publish what is committed, beginning with what has been since `start_image`."""
+        self._publish = publish
+        held, self._held = self._held, None
+        for image, delta in held or ():
+            publish(image, delta, _nobody_waits)
+
+    def when_caught_up(self, call: Callable[[], None]) -> None:
+        """Call once the committed image has everything that was committed when this node came."""
+        self._awaiting.append(call)
+        self._look_whether_caught_up()
+
+    def close(self) -> Steps[None]:
+        self._driver.end()
+        yield from self.log.close()
+
+    def handle(self, ticket: Answerable, request: Request, version: int) -> None:
+        """One of Raft's own requests; the answer goes to the ticket."""
+        self._driver.handle(ticket, request, version)
+
+    def refused(self, address: Address) -> None:
+        """Nobody listens at an address, which may be the leader's."""
+        self._driver.refused(address)
+
+    def submit(self, records: Sequence[StoredRecord], now_ms: int, done: Committed) -> None:
+        """Append records as one atomic batch; `done` is called once they are committed and acted upon."""
+        if self.log.failure is not None:
+            done(ErrorCode.KAFKA_STORAGE_ERROR)
+        elif not self.leads:
+            done(ErrorCode.NOT_CONTROLLER)
+        else:
+            self._submissions.submit(records, now_ms, done)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that `latest` has is committed, so that it can be told."""
+        return self._submissions.is_settled
+
+    def when_settled(self, done: Committed) -> None:
+        """Call once all that `latest` has now is committed, or with the error that leaves it open."""
+        if self.log.failure is not None:
+            done(ErrorCode.KAFKA_STORAGE_ERROR)
+        else:
+            self._submissions.when_settled(done)
+
+    def append(self, values: Sequence[bytes], timestamp_ms: int) -> ErrorCode:
+        """Records of submissions, in their turn."""
+        self._snapshotting.count(sum(map(len, values)), timestamp_ms)
+        return self._driver.append(values, timestamp_ms)
+
+    # What Raft tells
+
+    def committed(self, offset: int) -> None:
+        self._target = max(self._target, offset)
+        self._advance()
+
+    def leader_is(self, leader_id: int | None, epoch: int) -> None:
+        if self.leads and epoch == self._led_epoch:
+            return
+        if leader_id == self._node.node_id:
+            # It decides when its image has all that is committed, which may take some reading.
+            self._coming = epoch
+            self._lead_when_ready()
+            return
+        self._coming = None
+        self._leader_id = leader_id
+        if self._led_epoch is not None:
+            self._led_epoch = None
+            self._submissions.lose_all(ErrorCode.NOT_CONTROLLER)
+        self._tell_leadership(epoch)
+
+    def turned(self) -> None:
+        self._look_whether_caught_up()
+
+    def written(self) -> None:
+        self._advance()
+
+    def lost_from(self, end_offset: int) -> None:
+        self._submissions.lose_from(end_offset, ErrorCode.KAFKA_STORAGE_ERROR)
+
+    def flush_failed(self) -> None:
+        self._submissions.refuse_waiting(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    def install(self, snapshot: Snapshot) -> Steps[Loaded]:
+        """A snapshot takes the place of the log and of the image."""
+        loaded = yield from self._files.complete(snapshot)
+        self._is_installing = True
+        while self._is_replaying or self.log.writes or self.log.orphans:
+            yield Pause()
+        yield from self.log.restart_at(snapshot.id.end_offset, self._node.now_ms)
+        delta = difference(self._committed, loaded.image)
+        self._committed = loaded.image
+        self._applied = self._target = snapshot.id.end_offset
+        self._submissions.rebase(loaded.image)
+        self._snapshotting.loaded(snapshot.id)
+        self._is_installing = False
+        self._publish_or_hold(loaded.image, delta, _nobody_waits)
+        return loaded
+
+    def drop_before(self, snapshot_id: SnapshotId) -> None:
+        self._node.tasks.run(self._drop(snapshot_id), self._dropped)
+
+    def _drop(self, snapshot_id: SnapshotId) -> Steps[None]:
+        yield from self._files.drop_before(snapshot_id)
+        if self.log.start_offset < snapshot_id.end_offset <= self.log.written_offset:
+            yield from self.log.delete_records(snapshot_id.end_offset)
+            yield from self.log.retain(self._node.now_ms)
+            yield from self.log.purge(self._node.now_ms)
+
+    def _dropped(self, outcome: object) -> None:
+        if isinstance(outcome, Exception):
+            self._node.log("warning", f"old metadata was not removed: {outcome}")
+
+    # Folding what is committed
+
+    def _advance(self) -> None:
+        """Publish what has been committed: of what this leader submitted the images are there, the rest is read."""
+        if self._is_replaying or self._is_installing:
+            return
+        if self._led_epoch is not None:
+            self._publish_own()
+        elif self._applied < min(self._target, self.log.written_offset):
+            self._is_replaying = True
+            self._node.tasks.run(self._replay(), self._replayed)
+        else:
+            self._lead_when_ready()
+            self._look_whether_caught_up()
+
+    def _publish_own(self) -> None:
+        for image, delta, done, _ in self._submissions.take_committed(self._target):
+            self._applied = image.offset + 1
+            self._committed = image
+            self._publish_or_hold(image, delta, done)
+        if self._applied < self._target:
+            # What is left are the quorum's own records.
+            self._applied = self._target
+            self._committed = self._submissions.passed(self._target - 1)
+            self._publish_or_hold(self._committed, Delta(), _nobody_waits)
+        self._snapshotting.consider(self._committed)
+
+    def _replay(self) -> Steps[None]:
+        while self._applied < (end := min(self._target, self.log.written_offset)):
+            batches = yield from read_slice(self.log, self._applied, end)
+            if self._is_installing:
+                return
+            assert batches, "the log has everything that is committed"
+            delta = self._fold(batches)
+            self._publish_or_hold(self._committed, delta, _nobody_waits)
+            yield Pause()
+
+    def _replayed(self, outcome: object) -> None:
+        self._is_replaying = False
+        if isinstance(outcome, Exception):
+            self._node.fail(f"the metadata log in {self.log.dir} cannot be read: {outcome}")
+            return
+        if self._led_epoch is None:
+            self._submissions.rebase(self._committed)
+        self._snapshotting.consider(self._committed)
+        self._advance()
+
+    def _fold(self, batches: Batches) -> Delta:
+        """Fold a slice; records of the quorum's own only move the image's offset."""
+        records = [
+            decode_record(record.value or b"")
+            for data, position, header in batches
+            if not header.is_control
+            for record in iterate(data, position)
+        ]
+        last = batches[-1][2]
+        self._committed, delta = fold(self._committed, records, last.last_offset)
+        self._applied = last.next_offset
+        self._snapshotting.count(sum(header.size for _, _, header in batches), last.max_timestamp)
+        return delta
+
+    def _publish_or_hold(self, image: Image, delta: Delta, done: Committed) -> None:
+        """A node that is not ready to act yet will act on it later. Others need not wait for that."""
+        if self._held is None:
+            self._publish(image, delta, done)
+        else:
+            self._held.append((image, delta))
+            done(ErrorCode.NONE)
+
+    # Leading
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether something is committed that the image does not have. Raft knows of it before it is told here; only
+        what a lone voter finds in its log was folded before Raft began."""
+        known = self._target if self.is_alone else max(self._target, self.raft.high_watermark)
+        return self._applied < known
+
+    def _lead_when_ready(self) -> None:
+        epoch = self._coming
+        if epoch is None or self._is_replaying or self._is_behind:
+            return
+        self._coming = None
+        if epoch == self.raft.led_epoch:
+            self._led_epoch = epoch
+            self._leader_id = self._node.node_id
+            self._node.metrics.metadata_elections += 1
+            self._submissions.rebase(self._committed)
+            self._tell_leadership(epoch)
+
+    def _tell_leadership(self, epoch: int) -> None:
+        for call in list(self._listeners):
+            call(self._leader_id, epoch)
+
+    def _look_whether_caught_up(self) -> None:
+        if not self._awaiting or self._is_replaying or self._is_behind:
+            return
+        if self.is_alone or self.raft.is_caught_up:
+            awaiting, self._awaiting = self._awaiting, []
+            for call in awaiting:
+                call()
+
+
+def _nobody_waits(code: ErrorCode) -> None:
+    """What came from the log was submitted elsewhere."""

@@ -1,0 +1,262 @@
+"""Replication as a node does it: followers fetch from their leaders' nodes, leaders ask the controller, time passes.
+
+The machines are in `core/partition`; here they meet links, the controller's channel and the deadlines. What happened to
+them during a turn is acted upon at its end (`pump`), so that all that changed goes into one request per node.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from penstock.core.base.errors import ErrorCode
+from penstock.core.base.ports import Pause, Steps
+from penstock.core.node.channel import ALTER
+from penstock.core.node.deadlines import Deadline
+from penstock.core.node.link import Address
+from penstock.core.node.links import REPLICATE
+from penstock.core.node.throttling import Throttling
+from penstock.core.partition.fetcher import Fetcher, Fetchers, FetchSettings, Key
+from penstock.core.partition.follower import Follower
+from penstock.core.partition.in_sync import Assignment, Proposal
+from penstock.core.partition.partition import Partition
+from penstock.core.partition.replicated import ReplicatedLeader, Surroundings
+from penstock.core.wire.api.alter_partition import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerState,
+    RequestPartitionData,
+    RequestTopicData,
+    ResponsePartitionData,
+)
+from penstock.core.wire.api.fetch import FetchResponse
+from penstock.core.wire.schema import Response
+
+if TYPE_CHECKING:
+    from penstock.core.node.node import Node
+
+NO_EPOCH: Final = -1
+PLAINTEXT: Final = "PLAINTEXT"
+ALTER_MS: Final = 5_000
+RETRY_MS: Final = 50
+"""Before a change of an in-sync set is asked for again that nobody answered."""
+TICKED_PER_TURN_MAX: Final = 500
+"""Leaders that look at their followers before others get their turn: a few milliseconds of work."""
+
+Asked = list[tuple[ReplicatedLeader, Proposal]]
+
+
+class Replication:
+    """What this node follows and leads together with others. A node that shares no partition pays for none of it."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.around = Surroundings(node.node_id, NO_EPOCH, self, self.clock, self._holds_lease, 0)
+        self.proposals = self.around.proposals
+        self.woken: dict[int, None] = {}
+        """Leaders' ids, whose fetchers may have something to ask."""
+        self.throttling = Throttling(node.node_id)
+        self._fetchers = Fetchers(self._make_fetcher)
+        self._timers: dict[int, Deadline] = {}
+        self._leading: dict[ReplicatedLeader, None] = {}
+        self._is_ticking = False
+        self._held_until_ms = 0
+        self._offset_ms = 0
+
+    # What leaders ask of the image and the controller
+
+    def live_epoch(self, broker_id: int) -> int | None:
+        broker = self._node.image.brokers.get(broker_id)
+        return broker.epoch if broker is not None and broker.is_active else None
+
+    def rack_of(self, broker_id: int) -> str | None:
+        broker = self._node.image.brokers.get(broker_id)
+        return None if broker is None else broker.rack
+
+    def clock(self) -> int:
+        """Begins with the time of day, and goes on whatever that is set to."""
+        return self._offset_ms + self._node.now_us // 1000
+
+    def _holds_lease(self) -> bool:
+        return self._node.cluster.registrar.holds_lease()
+
+    def is_known(self) -> bool:
+        """Whether the image knows this process. An older one speaks of the process before, which may have had more in
+        its logs than is left of them: nobody leads by it."""
+        node = self._node
+        if node.quorum.is_alone:
+            return True
+        broker, epoch = node.image.brokers.get(node.node_id), node.cluster.registrar.epoch
+        return broker is not None and broker.epoch == epoch
+
+    def image_changed(self, brokers_changed: bool) -> None:
+        """Another image is about to be acted upon."""
+        node = self._node
+        self._offset_ms = self._offset_ms or node.now_ms - node.now_us // 1000
+        broker = node.image.brokers.get(node.node_id)
+        self.around.broker_epoch = NO_EPOCH if broker is None else broker.epoch
+        self.throttling.configure(node.settings, self.clock())
+        self.around.lag_ms_max = node.settings["replica.lag.time.max.ms"]
+        if brokers_changed and self._leading:
+            node.tasks.run(self._each_leader(ReplicatedLeader.reconsider))
+
+    # Roles come and go
+
+    def began(self, partition: Partition) -> None:
+        if isinstance(partition, Follower) and partition.leader >= 0:
+            leader = partition.leader
+            name = f"{partition.topic}-{partition.index}"
+            partition.on_stop = lambda why: self._node.log("error", f"{name} is not followed any further: {why}")
+            self._fetchers.follow(partition).on_change = partial(self._wake, leader)
+            self._wake(leader)
+        elif isinstance(partition, ReplicatedLeader):
+            self._leading[partition] = None
+            if not self._is_ticking:
+                self._tick_later()
+
+    def ended(self, partition: Partition) -> None:
+        if isinstance(partition, Follower):
+            self._fetchers.forget((partition.topic_id, partition.index))
+            self._wake(partition.leader)
+        elif isinstance(partition, ReplicatedLeader):
+            self._leading.pop(partition, None)
+
+    # The end of a turn
+
+    def pump(self) -> None:
+        """Ask what is to be asked."""
+        woken, self.woken = self.woken, {}
+        for leader in woken:
+            fetcher = self._fetchers.by_leader.get(leader)
+            if fetcher is not None:
+                self._fetch(leader, fetcher)
+        if self.proposals and self.clock() >= self._held_until_ms:
+            self._ask_controller()
+
+    def _wake(self, leader: int) -> None:
+        self.woken[leader] = None
+
+    # Fetching
+
+    def _make_fetcher(self) -> Fetcher:
+        settings = self._node.settings
+        fetch = FetchSettings(
+            wait_ms_max=settings["replica.fetch.wait.max.ms"],
+            bytes_min=settings["replica.fetch.min.bytes"],
+            partition_bytes_max=settings["replica.fetch.max.bytes"],
+            response_bytes_max=settings["replica.fetch.response.max.bytes"],
+            backoff_ms=settings["replica.fetch.backoff.ms"],
+        )
+        throttling = self.throttling
+        return Fetcher(self._node.node_id, self._broker_epoch, fetch, throttling.fetching, throttling.slows_fetching)
+
+    def _broker_epoch(self) -> int:
+        return self.around.broker_epoch
+
+    def _fetch(self, leader: int, fetcher: Fetcher) -> None:
+        node = self._node
+        request = fetcher.next(self.clock())
+        if request is not None:
+            address = self._address_of(leader)
+            if address is None:
+                fetcher.answered(None, self.clock())
+            else:
+                answered = partial(self._fetched, leader, fetcher)
+                node.links.ask(address, REPLICATE, request, node.settings["replica.socket.timeout.ms"], answered)
+        self._set_timer(leader, fetcher)
+
+    def _fetched(self, leader: int, fetcher: Fetcher, response: Response | None) -> None:
+        fetcher.answered(response if isinstance(response, FetchResponse) else None, self.clock())
+        self._wake(leader)
+
+    def _set_timer(self, leader: int, fetcher: Fetcher) -> None:
+        """Look at a fetcher again when one of its followers, or all of them, have rested."""
+        timer, due_ms = self._timers.get(leader), fetcher.due_ms
+        if timer is not None:
+            timer.cancel()
+        if due_ms is not None:
+            self._timers[leader] = self._after(due_ms - self.clock(), partial(self._wake, leader))
+
+    def _address_of(self, broker_id: int) -> Address | None:
+        """Where brokers talk to each other: the listener that is named for it, or else PLAINTEXT, or else the first."""
+        broker = self._node.image.brokers.get(broker_id)
+        if broker is None or not broker.endpoints:
+            return None
+        name = self._node.settings["inter.broker.listener.name"] or PLAINTEXT
+        point = broker.endpoint(name.upper()) or broker.endpoints[0]
+        return Address(point.host, point.port)
+
+    # In-sync sets
+
+    def _ask_controller(self) -> None:
+        asked: Asked = list(self.proposals.items())
+        self.proposals.clear()
+        topics: defaultdict[bytes, list[RequestPartitionData]] = defaultdict(list)
+        for leader, proposal in asked:
+            topics[leader.topic_id].append(_proposed(leader, proposal))
+        request = AlterPartitionRequest(
+            broker_id=self._node.node_id,
+            broker_epoch=self.around.broker_epoch,
+            topics=[RequestTopicData(topic_id=topic_id, partitions=some) for topic_id, some in topics.items()],
+        )
+        self._node.cluster.channel.ask(request, ALTER_MS, partial(self._altered, asked), ALTER)
+
+    def _altered(self, asked: Asked, response: Response | None) -> None:
+        """What nobody has answered is asked again, a little later."""
+        code = ErrorCode.NETWORK_EXCEPTION
+        found: dict[Key, ResponsePartitionData] = {}
+        if isinstance(response, AlterPartitionResponse):
+            code = ErrorCode(response.error_code) or code
+            for topic in response.topics:
+                found.update({(topic.topic_id, each.partition_index): each for each in topic.partitions})
+        for leader, proposal in asked:
+            answer = found.get((leader.topic_id, leader.index))
+            if answer is None:
+                leader.answered(proposal, code, None)
+            else:
+                leader.answered(proposal, ErrorCode(answer.error_code), _answered(answer, leader.replicas))
+        if self.proposals:
+            self._held_until_ms = self.clock() + RETRY_MS
+            self._after(RETRY_MS, lambda: None)
+
+    # Time
+
+    def _after(self, delay_ms: int, call: Callable[[], None]) -> Deadline:
+        return self._node.deadlines.at(self._node.now_ms + max(0, delay_ms), call)
+
+    def _tick_later(self) -> None:
+        self._is_ticking = True
+        interval_ms = max(1, self.around.lag_ms_max // 2)
+        self._after(interval_ms, partial(self._tick, self.clock() + interval_ms))
+
+    def _tick(self, due_ms: int) -> None:
+        self._is_ticking = bool(self._leading)
+        if self._is_ticking:
+            late_ms = max(0, self.clock() - due_ms)
+            self._node.tasks.run(self._each_leader(lambda leader: leader.tick(late_ms)))
+            self._tick_later()
+
+    def _each_leader(self, act: Callable[[ReplicatedLeader], None]) -> Steps[None]:
+        for number, leader in enumerate(list(self._leading)):
+            if not leader.removed:
+                act(leader)
+            if number % TICKED_PER_TURN_MAX == TICKED_PER_TURN_MAX - 1:
+                yield Pause()
+
+
+def _proposed(leader: ReplicatedLeader, proposal: Proposal) -> RequestPartitionData:
+    members = [BrokerState(broker_id=each.id, broker_epoch=each.broker_epoch) for each in proposal.members]
+    return RequestPartitionData(
+        partition_index=leader.index,
+        leader_epoch=proposal.leader_epoch,
+        partition_epoch=proposal.partition_epoch,
+        new_isr_with_epochs=members,
+    )
+
+
+def _answered(answer: ResponsePartitionData, replicas: tuple[int, ...]) -> Assignment | None:
+    if answer.error_code:
+        return None
+    return Assignment(answer.leader_id, answer.leader_epoch, answer.partition_epoch, replicas, tuple(answer.isr))

@@ -1,0 +1,134 @@
+"""Outgoing connections: the `Network` port on real sockets. Every event becomes a turn, as in `server`."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from typing import cast
+
+from penstock.core.base.ports import Buffer, WireEvents
+from penstock.shell.outbox import Outbox
+from penstock.shell.server import Server
+
+READ_BYTES_MAX = 256 * 1024
+
+
+class Dialing:
+    """Dials for one node, and knows every wire that is not closed yet."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.calls: set[Call] = set()
+        # Bytes are handed on within the event that brought them, so one buffer serves every wire.
+        self.buffer = memoryview(bytearray(READ_BYTES_MAX))
+
+    def dial(self, host: str, port: int, events: WireEvents) -> Call:
+        call = Call(self, events)
+        self.calls.add(call)
+        call.connect(host, port)
+        return call
+
+    def close(self) -> None:
+        """Hang up on everybody; nobody is told."""
+        for call in list(self.calls):
+            call.close()
+
+
+class Call(asyncio.BufferedProtocol):
+    """One wire: a dial, then a socket. It is among `Dialing.calls` until no handle of it is left in the loop."""
+
+    def __init__(self, dialing: Dialing, events: WireEvents) -> None:
+        self._dialing = dialing
+        self._server = dialing.server
+        self._events: WireEvents | None = events
+        self._dial: asyncio.Task[None] | None = None
+        self._transport: asyncio.Transport | None = None
+        self._outbox: Outbox
+
+    # ---- what the core calls
+
+    def connect(self, host: str, port: int) -> None:
+        # The only task of a connection: it ends as soon as the connection stands.
+        self._dial = asyncio.get_running_loop().create_task(self._connect(host, port))
+        self._dial.add_done_callback(self._dialled)
+
+    def send(self, parts: Sequence[Buffer]) -> None:
+        assert self._transport is not None, "nothing may be sent before the wire is open"
+        self._server.node.metrics.bytes_out += self._outbox.put(list(parts))
+
+    def close(self) -> None:
+        self._events = None
+        if self._transport is not None:
+            # Not `close`, which would wait for a peer that may never read again.
+            self._transport.abort()
+        elif self._dial is not None:
+            self._dial.cancel()
+
+    # ---- what the loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._outbox = Outbox(self._server, self._transport, _nothing)
+        if self._events is None:
+            self._transport.abort()
+        else:
+            self._server.turn(self._events.opened)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._dialing.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        events, server = self._events, self._server
+        if events is None:
+            return
+        server.begin()
+        try:
+            events.received(self._dialing.buffer[:nbytes])
+        except Exception as error:
+            # As with clients, a mistake of ours must cost one connection, not the node.
+            server.node.log("error", f"an answer failed and its connection was closed: {error!r}")
+            cast(asyncio.Transport, self._transport).abort()
+        server.node.metrics.bytes_in += nbytes
+        server.finish()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._outbox.release()
+        self._end(refused=False)
+
+    def pause_writing(self) -> None:
+        self._outbox.pause()
+
+    def resume_writing(self) -> None:
+        self._outbox.resume()
+
+    # ---- inside
+
+    async def _connect(self, host: str, port: int) -> None:
+        """Try one address after the other. Nobody listens only if that is so at all of them."""
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        failures: list[OSError] = []
+        for address in dict.fromkeys(info[4][:2] for info in found):
+            try:
+                await loop.create_connection(lambda: self, *address)
+                return
+            except OSError as error:
+                failures.append(error)
+        raise next((error for error in failures if not isinstance(error, ConnectionRefusedError)), failures[0])
+
+    def _dialled(self, dial: asyncio.Task[None]) -> None:
+        self._dial = None
+        failure = None if dial.cancelled() else dial.exception()
+        if dial.cancelled() or failure is not None:
+            self._end(refused=isinstance(failure, ConnectionRefusedError))
+
+    def _end(self, refused: bool) -> None:
+        self._dialing.calls.discard(self)
+        events, self._events = self._events, None
+        if events is not None:
+            self._server.turn(lambda: events.lost(refused))
+
+
+def _nothing() -> None:
+    """Whoever asks waits for answers, not for room in the socket."""

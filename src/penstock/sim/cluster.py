@@ -1,0 +1,42 @@
+"""Several real nodes in one world: how they are set up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from penstock.core.metadata.storage import META_FILE, META_VERSION, Meta, encode_meta, new_uuid, uuid_text
+from penstock.sim.chance import Chance
+from penstock.sim.machine import BROKER_PORT, CONTROLLER_PORT
+from penstock.sim.node import PenstockNodes
+from penstock.sim.ports import SimNode
+from penstock.sim.site import Place
+from penstock.sim.world import DATA, host_of
+
+CLUSTER_ID: Final = uuid_text(new_uuid(bytes(range(16))))
+
+
+class ClusterNodes(PenstockNodes):
+    """Makes nodes that are brokers and voters at once. An operator has formatted their disks for one cluster."""
+
+    def __init__(self, machines: int, settings: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self._voters = ",".join(f"{each}@{host_of(each)}:{CONTROLLER_PORT}" for each in range(1, machines + 1))
+        self._given = dict(settings or {})
+
+    def make(self, place: Place, chance: Chance) -> SimNode:
+        path = f"{DATA}/{META_FILE}"
+        if place.disk.volume.platter.find(path) is None:
+            directory_id = uuid_text(new_uuid(chance.fork("format").bytes(16)))
+            place.disk.place(path, encode_meta(Meta(META_VERSION, CLUSTER_ID, place.number, directory_id)))
+        return super().make(place, chance)
+
+    def settings(self, number: int) -> dict[str, str]:
+        host = host_of(number)
+        return {
+            **super().settings(number),
+            "node.id": str(number),
+            "listeners": f"PLAINTEXT://{host}:{BROKER_PORT},CONTROLLER://{host}:{CONTROLLER_PORT}",
+            "controller.quorum.voters": self._voters,
+            **self._given,
+        }

@@ -1,0 +1,67 @@
+"""What a cluster promises, however its machines fare: the invariants that look at clients, and at leaders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from penstock.sim.court import Court
+from penstock.sim.events import Acknowledged, ClockSet, Down, Event, Up, Watermark
+from penstock.sim.invariants.acknowledged_is_readable import AcknowledgedIsReadable
+from penstock.sim.invariants.base import Invariant
+from penstock.sim.invariants.everyone_is_answered import EveryoneIsAnswered
+from penstock.sim.invariants.everyone_makes_progress import EveryoneMakesProgress
+from penstock.sim.invariants.fetched_is_produced import FetchedIsProduced
+from penstock.sim.invariants.no_duplicate import NoDuplicate
+from penstock.sim.invariants.no_gap import NoGap
+from penstock.sim.invariants.one_leader import OneLeader
+from penstock.sim.invariants.order import Order
+from penstock.sim.invariants.replicas_agree import ReplicasAgree
+from penstock.sim.invariants.topics_survive import TopicsSurvive
+from penstock.sim.invariants.watermark_rises_in_epoch import WatermarkRisesInEpoch
+from penstock.sim.rules import TopicRules
+from penstock.sim.scheduler import Scheduler
+from penstock.sim.trace import Trace
+
+CLUSTER: Final[tuple[type[Invariant], ...]] = (
+    AcknowledgedIsReadable,
+    EveryoneIsAnswered,
+    EveryoneMakesProgress,
+    FetchedIsProduced,
+    NoDuplicate,
+    NoGap,
+    OneLeader,
+    Order,
+    ReplicasAgree,
+    TopicsSurvive,
+    WatermarkRisesInEpoch,
+)
+
+
+class ClusterCourt(Court):
+    """A court to which the fate of one machine is no excuse. `hopeful` producers asked one machine for its word, or
+    nobody: what they were told is no promise."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        trace: Trace,
+        rules: Mapping[str, TopicRules],
+        hopeful: frozenset[str] = frozenset(),
+    ) -> None:
+        super().__init__(scheduler, trace, rules, CLUSTER)
+        self._hopeful = hopeful
+
+    def see(self, event: Event) -> None:
+        if isinstance(event, Down):
+            self._trace.counts["unclean-stops"] += not event.clean
+        is_hope = isinstance(event, Acknowledged) and event.batch.producer in self._hopeful
+        if is_hope or isinstance(event, Down | Up | ClockSet):
+            self.note(event)
+        else:
+            super().see(event)
+
+    def note(self, event: Event) -> None:
+        # Watermarks move all the time; clients are told of them, and that is written down.
+        if not isinstance(event, Watermark):
+            super().note(event)

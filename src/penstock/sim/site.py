@@ -1,0 +1,160 @@
+"""A site: one machine, and the operator who looks after it. Whatever ends its process, it is started again."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from penstock.core.base.ports import Network as NodeNetwork
+from penstock.sim.chance import Chance
+from penstock.sim.disk import Disk
+from penstock.sim.events import ClockSet, Down, LogState, Partition, Up, Witness
+from penstock.sim.machine import Machine
+from penstock.sim.network import Network
+from penstock.sim.ports import SimNode
+from penstock.sim.scheduler import MS, Scheduler
+
+RESTART_US = 500 * MS
+
+
+class NodeKind(Protocol):
+    """How nodes are made in this world, and how far their logs reach."""
+
+    def make(self, place: Place, chance: Chance) -> SimNode: ...
+    def logs(self, node: SimNode) -> dict[Partition, LogState]: ...
+
+
+class Place(Protocol):
+    """What a new process finds: its machine's number, its disk, and the way to others."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def disk(self) -> Disk: ...
+    @property
+    def dialing(self) -> NodeNetwork: ...
+
+
+class Grounds(Protocol):
+    """What a site needs of its world."""
+
+    @property
+    def scheduler(self) -> Scheduler: ...
+    @property
+    def network(self) -> Network: ...
+    @property
+    def witness(self) -> Witness: ...
+    def new_entropy(self) -> Chance: ...
+
+
+class Site:
+    """One machine's life."""
+
+    def __init__(
+        self, grounds: Grounds, machine: Machine, dialing: NodeNetwork, kind: NodeKind, is_lonely: bool
+    ) -> None:
+        self.machine = machine
+        self.number = machine.number
+        self.dialing = dialing
+        self._grounds = grounds
+        self._kind = kind
+        # Of a power loss others learn by waiting. Where there is only one machine, nothing is to be learnt from that.
+        self._is_lonely = is_lonely
+        self._is_dark = False
+        machine.on_state = self._on_state
+
+    @property
+    def scheduler(self) -> Scheduler:
+        return self._grounds.scheduler
+
+    @property
+    def network(self) -> Network:
+        return self._grounds.network
+
+    @property
+    def disk(self) -> Disk:
+        return self.machine.disk
+
+    @property
+    def node(self) -> SimNode | None:
+        """The process, if there is one."""
+        return self.machine.node
+
+    def logs(self) -> dict[Partition, LogState]:
+        """The logs of the process that serves now; nothing where none does."""
+        node = self.machine.node
+        return self._kind.logs(node) if node is not None and self.machine.served else {}
+
+    # ---- what happens to it
+
+    def boot(self) -> None:
+        """Start the node, unless it runs."""
+        self._light()
+        if self.machine.node is None:
+            entropy = self._grounds.new_entropy()
+            self.machine.boot(lambda disk: self._kind.make(self, entropy))
+
+    def crash(self, down_us: int) -> None:
+        """Kill the process, and start it again after a while."""
+        if self.machine.node is not None:
+            self._go_down(lost_power=False, down_us=down_us)
+
+    def power_loss(self, down_us: int) -> None:
+        """Cut the power, and start the machine again after a while."""
+        self._go_down(lost_power=True, down_us=down_us)
+
+    def shut_down(self) -> None:
+        """Stop the node in good order; it is started again when it has stopped."""
+        if self.machine.running:
+            self.machine.shut_down()
+
+    def pause(self) -> None:
+        """Stop the process where it is, if there is one."""
+        if self.machine.node is not None and not self.machine.paused:
+            self.machine.pause()
+
+    def resume(self) -> None:
+        """Let the process go on. One that died meanwhile stays dead."""
+        if self.machine.paused:
+            self.machine.resume()
+
+    def set_clock(self, skew_ms: int) -> None:
+        """Set the machine's clock wrong, or right again."""
+        clock = self.machine.clock
+        if clock.skew_ms != skew_ms:
+            clock.skew_ms = skew_ms
+            self._grounds.witness.see(ClockSet(skew_ms, self.number))
+
+    # ---- inside
+
+    def _go_down(self, lost_power: bool, down_us: int) -> None:
+        self._grounds.witness.see(Down(lost_power, self.logs(), machine=self.number))
+        if lost_power:
+            self._darken()
+            self.machine.power_loss()
+        else:
+            self.machine.crash()
+        self.scheduler.after(down_us, self.boot)
+
+    def _darken(self) -> None:
+        if not self._is_lonely and not self._is_dark:
+            self._is_dark = True
+            self.network.darken(self.number)
+
+    def _light(self) -> None:
+        if self._is_dark:
+            self._is_dark = False
+            self.network.relight(self.number)
+
+    def _on_state(self, state: str) -> None:
+        if state == "running":
+            self._grounds.witness.see(Up(self.logs(), self.number))
+        elif state in ("stopped", "failed"):
+            self.scheduler.after(0, self._restart)
+
+    def _restart(self) -> None:
+        """The operator looks after a process that ended by itself, unless a fault took it meanwhile."""
+        if self.machine.ended:
+            clean = self.machine.node is not None and self.machine.node.state == "stopped"
+            self._grounds.witness.see(Down(False, self.logs(), clean, self.number))
+            self.machine.reap()
+            self.scheduler.after(RESTART_US, self.boot)

@@ -1,0 +1,51 @@
+"""`penstock sim`: what it prints, and what it says of what cannot be run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from penstock.cli.main import main
+
+
+def test_a_cluster_runs_in_a_storm_of_ones_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    storm = tmp_path / "storm"
+    storm.write_text("at 5 s cut 1-2 for 3 s\nat 10 s crash 3 for 1 s\n")
+    assert main(["sim", "--seeds", "1", "--nodes", "3", "--storm", str(storm), "--output", "json"]) == 0
+    facts = json.loads(capfd.readouterr().out)
+    assert facts["failed"] is None
+    assert facts["factor"] > 1
+    assert facts["simulated_s"] >= 60
+    assert (facts["counts"]["fault-cut"], facts["counts"]["fault-crash"]) == (1, 1)
+    assert "fault-pause" not in facts["counts"]
+
+
+def test_one_node_runs_and_the_factor_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["sim", "--seeds", "3", "--verbose"]) == 0
+    told = capfd.readouterr()
+    assert "records-acknowledged" in told.out
+    assert "times real time" in told.err
+    assert "seed 3: " in told.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--seeds", "many"], "is not a seed"),
+        (["--seeds", "9-1"], "has no seed in it"),
+        (["--storm", "STORM"], "needs several machines"),
+        (["--nodes", "3", "--storm", "nowhere"], "cannot be read"),
+        (["--nodes", "3", "--storm", "STORM"], "not a fault: rain"),
+        (["--nodes", "3", "--storm", "FAR"], "there are 3 machines"),
+    ],
+)
+def test_what_cannot_be_run_is_told(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], why: str
+) -> None:
+    (tmp_path / "STORM").write_text("rain\n")
+    (tmp_path / "FAR").write_text("at 1 s crash 4 for 1 s\n")
+    given = [str(tmp_path / each) if each in ("STORM", "FAR", "nowhere") else each for each in arguments]
+    assert main(["sim", *given]) == 1
+    assert why in capfd.readouterr().err

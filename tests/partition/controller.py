@@ -1,0 +1,97 @@
+"""A controller that never fails, around the decisions of `core/metadata`: sessions, registrations, in-sync sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.metadata.alter_partition import plan_alteration
+from penstock.core.metadata.departures import fencing
+from penstock.core.metadata.image import RECOVERING, Image, PartitionImage
+from penstock.core.wire.api.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from tests.metadata.cluster import Cluster
+from tests.partition.court import Key
+
+if TYPE_CHECKING:
+    from tests.partition.world import World
+
+SESSION_MS = 150
+VERSION = 3
+
+
+class Controller:
+    """Every change makes an image, which every broker gets some time later, if nothing is cut."""
+
+    def __init__(self, world: World, brokers: range) -> None:
+        self._world = world
+        self.cluster = Cluster(list(brokers))
+        self._heard_ms: dict[int, int] = {}
+        self._incarnation = 0
+        world.at(10, self._expire)
+
+    @property
+    def image(self) -> Image:
+        return self.cluster.image
+
+    def partition(self, key: Key) -> PartitionImage:
+        return self.cluster.partition(*key)
+
+    def register(self, broker_id: int, previous_epoch: int) -> int:
+        """A new process; the old one's session ends with that. Gives the epoch of the new one."""
+        self._fence(broker_id)
+        self._incarnation += 1
+        planned = self.cluster.register(
+            broker_id,
+            incarnation_id=self._incarnation.to_bytes(16, "big"),
+            previous_broker_epoch=previous_epoch,
+        )
+        self._published()
+        return planned.epoch
+
+    def heartbeat(self, broker_id: int, epoch: int, offset: int) -> bool:
+        """Whether the broker is who it says; one that has come far enough is let in."""
+        if self.cluster.broker(broker_id).epoch != epoch:
+            return False
+        self._heard_ms[broker_id] = self._world.now_ms
+        before = self.image
+        self.cluster.beat(broker_id, epoch=epoch, offset=offset)
+        if self.image is not before:
+            self._published()
+        return True
+
+    def alter(self, request: AlterPartitionRequest) -> AlterPartitionResponse | ErrorCode:
+        before = {key: self.partition(key) for key in self._world.keys}
+        try:
+            records, answer = plan_alteration(self.image, self.cluster.settings, request, VERSION)
+        except ApiError as error:
+            return error.code
+        self.cluster.apply(records)
+        for key, was in before.items():
+            now = self.partition(key)
+            self._world.counts["shrinks"] += len(now.isr) < len(was.isr)
+            self._world.counts["expansions"] += len(now.isr) > len(was.isr)
+        if records:
+            self._published()
+        else:
+            self._world.counts["refused alterations"] += 1
+        return answer
+
+    def _expire(self) -> None:
+        for broker_id, heard_ms in list(self._heard_ms.items()):
+            if self._world.now_ms - heard_ms > SESSION_MS:
+                self._fence(broker_id)
+                self._published()
+        self._world.at(10, self._expire)
+
+    def _fence(self, broker_id: int) -> None:
+        self._heard_ms.pop(broker_id, None)
+        cluster = self.cluster
+        cluster.heartbeats.forget(broker_id)
+        if not cluster.broker(broker_id).fenced:
+            cluster.sweep(fencing(cluster.image, cluster.settings, cluster.broker(broker_id)))
+
+    def _published(self) -> None:
+        self._world.image_changed(self.image)
+
+    def is_recovering(self, key: Key) -> bool:
+        return self.partition(key).standing.recovery == RECOVERING

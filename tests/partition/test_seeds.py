@@ -1,0 +1,58 @@
+"""Many histories of replicated partitions, each from a seed: whatever happens, nothing acknowledged is lost, and it
+goes on."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.partition.faults import play, shape_of
+
+SEEDS = range(40)
+SOAK_SEEDS = range(1_000, 3_000)
+MUST_HAPPEN = (
+    "acknowledged",
+    "acks=1",
+    "elections",
+    "truncations",
+    "shrinks",
+    "expansions",
+    "refused alterations",
+    "crashes",
+    "power losses",
+    "clean stops",
+    "pauses",
+    "cuts",
+    "retries",
+)
+
+
+def play_all(seeds: range) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for seed in seeds:
+        try:
+            total += play(seed).counts
+        except AssertionError as failure:
+            raise AssertionError(f"seed {seed}, {shape_of(seed)}: {failure}") from failure
+    return total
+
+
+@pytest.mark.slow
+def test_replicas_keep_their_promises() -> None:
+    total = play_all(SEEDS)
+    print(f"{len(SEEDS)} seeds: {dict(total)}")
+    assert [what for what in MUST_HAPPEN if not total[what]] == []
+    assert total["faults"] >= 10 * len(SEEDS)
+
+
+def test_one_seed_gives_one_history() -> None:
+    first, second = play(2), play(2)
+    assert first.counts == second.counts
+    assert first.court.committed == second.court.committed
+    assert first.now_ms == second.now_ms
+
+
+@pytest.mark.soak
+def test_many_more_seeds() -> None:
+    play_all(SOAK_SEEDS)

@@ -1,0 +1,70 @@
+"""The invariants of a cluster object to the story they are made for, and not to the same story told right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from penstock.sim.cluster_court import ClusterCourt
+from penstock.sim.events import Acknowledged, Batch, Down, Event, Held, Leads, Partition, Read, Sent, Up, Watermark
+from penstock.sim.invariants import Violation
+from penstock.sim.scheduler import Scheduler
+from penstock.sim.trace import Trace
+
+P = Partition("kept", 0)
+LEADER = Leads(P, epoch=3, machine=1, life=1)
+BATCH = Batch(P, "one", 0, (b"a", b"b"), idempotent=True)
+WRITTEN = (Sent(BATCH), Acknowledged(BATCH, 0))
+
+RIGHT: dict[str, Sequence[Event]] = {
+    "one leader after the other": (LEADER, replace(LEADER, machine=2, epoch=4)),
+    "the same leader in its next life": (LEADER, replace(LEADER, life=2)),
+    "a leader in each partition": (LEADER, replace(LEADER, machine=2, partition=Partition("kept", 1))),
+    "a watermark that rises": (Watermark(LEADER, 3), Watermark(LEADER, 5)),
+    "a new leader that knows less": (Watermark(LEADER, 5), Watermark(replace(LEADER, epoch=4, machine=2), 3)),
+    "equal replicas": (Held(P, {1: b"abc", 2: b"abc", 3: b"abc"}),),
+    "what was acknowledged is read": (*WRITTEN, Down(True, {}, machine=2), Read(P, 0, 2, ((0, b"a"), (1, b"b")))),
+    "a machine that comes back with nothing": (*WRITTEN, Down(True, {}, machine=2), Up({}, 2)),
+}
+WRONG: dict[str, Sequence[Event]] = {
+    "OneLeader": (LEADER, replace(LEADER, machine=2)),
+    "WatermarkRisesInEpoch": (Watermark(LEADER, 5), Watermark(LEADER, 3)),
+    "ReplicasAgree": (Held(P, {1: b"abc", 2: b"abc", 3: b"abd"}),),
+    # The power loss of one machine is no excuse.
+    "AcknowledgedIsReadable": (*WRITTEN, Down(True, {}, machine=2), Read(P, 0, 1, ((0, b"a"),))),
+    "NoDuplicate": (*WRITTEN, Read(P, 0, 3, ((0, b"a"), (1, b"b"), (2, b"b")))),
+}
+
+
+def tell(story: Sequence[Event]) -> Trace:
+    trace = Trace()
+    court = ClusterCourt(Scheduler(), trace, {})
+    for event in story:
+        court.see(event)
+    return trace
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_nobody_objects_to(name: str) -> None:
+    tell(RIGHT[name])
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_objects(name: str) -> None:
+    with pytest.raises(Violation, match=name):
+        tell(WRONG[name])
+
+
+def test_who_asked_only_one_machine_was_promised_nothing() -> None:
+    court = ClusterCourt(Scheduler(), Trace(), {}, frozenset({"one"}))
+    for event in (*WRITTEN, Read(P, 0, 1, ((0, b"a"),))):
+        court.see(event)
+
+
+def test_what_is_counted_and_what_is_written_down() -> None:
+    trace = tell([LEADER, Watermark(LEADER, 1), Down(False, {}, clean=True), Down(False, {}), Down(True, {})])
+    assert trace.counts["unclean-stops"] == 2
+    assert trace.counts["Leads"] == 1
+    assert trace.counts["Watermark"] == 0
