@@ -19,7 +19,7 @@ INSTALL = $(if $(PYTHON),$(PYTHON) requirements/install.py,$(error Python 3.11 o
 LOCK = $(VENV)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header --group build pyproject.toml
 
-.PHONY: help setup setup-run demo demo-broker test test-quick lint format tidy soak bench bench-spark sim lock clean
+.PHONY: help setup setup-run demo demo-broker test test-quick lint format tidy soak bench bench-cluster bench-spark sim lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,11 +58,14 @@ soak: setup ## the full counts with fresh seeds; takes long
 bench: setup ## Penstock beside Apache Kafka; results in bench/results
 	@$(VENV)/python -m bench.run $(ARGS)
 
+bench-cluster: setup ## three nodes beside three Kafka nodes; results in bench/results
+	@$(VENV)/python -m bench.cluster $(ARGS)
+
 bench-spark: setup ## the Spark connector beside Spark's own; results in bench/results
 	@$(VENV)/python -m bench.spark $(ARGS)
 
 sim: setup ## the node in the simulated world
-	@$(VENV)/python -m penstock.sim.run $(ARGS)
+	@$(VENV)/penstock sim $(ARGS)
 
 lock: setup ## choose the newest versions and write the lock files
 	@$(LOCK) --output-file requirements/run.lock

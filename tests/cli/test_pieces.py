@@ -15,7 +15,7 @@ from penstock.cli import node_settings, pidfile
 from penstock.cli.arguments import assignments, time_text, timestamp_ms
 from penstock.cli.listeners import listener_of
 from penstock.cli.main import PLAIN_COMMANDS
-from penstock.cli.node_settings import Ports, merge, own_settings, ports_of
+from penstock.cli.node_settings import Ports, local_defaults, merge, own_settings, ports_of
 from penstock.cli.output import bytes_text
 from penstock.cli.pidfile import Held, PidFile
 from penstock.cli.plain import COMMANDS
@@ -121,27 +121,41 @@ def test_ports_follow_from_the_first() -> None:
 
 
 def test_a_settings_file_keeps_what_a_person_wrote() -> None:
-    decided = own_settings(1, Ports(1, 9092, 11092), "/d")
-    text = merge("", decided, {"num.partitions": "3"})
+    decided = own_settings([Ports(1, 9092, 11092)], 1, "/d")
+    text = merge("", decided, {"num.partitions": "3"}, {})
     assert parse_properties(text).items() >= decided.items()
     assert ports_of(text) == (9092, 11092)
     edited = "# by hand\nlog.retention.ms=1\nnum.partitions=9\n" + text
-    moved = merge(edited, own_settings(1, Ports(1, 7000, 7500), "/d"), {"log.retention.bytes": "5"})
+    moved = merge(edited, own_settings([Ports(1, 7000, 7500)], 1, "/d"), {"log.retention.bytes": "5"}, {})
     assert moved.startswith("# by hand\nlog.retention.ms=1\nnum.partitions=9\n# Written by")
     found = parse_properties(moved)
     assert (found["num.partitions"], found["log.retention.ms"], found["log.retention.bytes"]) == ("3", "1", "5")
     assert ports_of(moved) == (7000, 7500)
-    assert merge(moved, own_settings(1, Ports(1, 7000, 7500), "/d"), {}) == moved
+    assert merge(moved, own_settings([Ports(1, 7000, 7500)], 1, "/d"), {}, {}) == moved
+
+
+def test_every_node_is_told_of_all_voters_and_of_its_own_ports() -> None:
+    ports = [Ports(number, 9092, 11092) for number in (1, 2, 3)]
+    second = own_settings(ports, 2, "/d")
+    assert second["controller.quorum.voters"] == "1@127.0.0.1:10093,2@127.0.0.1:10094,3@127.0.0.1:10095"
+    assert second["listeners"] == "PLAINTEXT://127.0.0.1:9093,CONTROLLER://127.0.0.1:10094"
+    assert (second["node.id"], second["penstock.metrics.port"]) == ("2", "11093")
+
+
+def test_topics_of_three_nodes_survive_the_loss_of_one() -> None:
+    three = parse_properties(merge("", {}, {}, local_defaults(3)))
+    assert (three["default.replication.factor"], three["min.insync.replicas"]) == ("3", "2")
+    assert "default.replication.factor" not in local_defaults(2)
 
 
 def test_a_persons_value_wins_over_the_local_default() -> None:
-    text = merge("group.initial.rebalance.delay.ms=2\n", {}, {})
+    text = merge("group.initial.rebalance.delay.ms=2\n", {}, {}, local_defaults(1))
     assert parse_properties(text)["group.initial.rebalance.delay.ms"] == "2"
 
 
 @pytest.mark.parametrize("value", ["C:\\data", " leading", "tab\there", "line\nbreak", "a=b:c#d!e", "grüße", ""])
 def test_any_value_survives_the_file(value: str) -> None:
-    assert parse_properties(merge("", {}, {"broker.rack": value}))["broker.rack"] == value
+    assert parse_properties(merge("", {}, {"broker.rack": value}, {}))["broker.rack"] == value
 
 
 def test_ports_of_a_file_that_names_none() -> None:

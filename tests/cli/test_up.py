@@ -124,7 +124,7 @@ def test_an_up_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
         assert os.listdir(tmp_path) == []
         (tmp_path / "mine").mkdir()
         assert run_process("up", "--data-dir", tmp_path / "mine", "--port", str(port)).returncode == 1
-    assert run_process("up", "--data-dir", tmp_path / "new", "--nodes", "3").returncode == 1
+    assert run_process("up", "--data-dir", tmp_path / "new", "--nodes", "0").returncode == 1
     assert run_process("up", "--data-dir", tmp_path / "new", "--set", "log.segment.bytes=many").returncode == 1
     assert os.listdir(tmp_path) == ["mine"]
     assert os.listdir(tmp_path / "mine") == []
@@ -149,9 +149,9 @@ def test_a_folder_has_one_up(tmp_path: Path) -> None:
 
 
 def test_another_number_of_nodes_is_refused(tmp_path: Path) -> None:
-    fresh = run_process("up", "--data-dir", tmp_path / "data", "--nodes", "3")
+    fresh = run_process("up", "--data-dir", tmp_path / "data", "--nodes", "0")
     assert (fresh.returncode, fresh.stdout) == (1, "")
-    assert "one node for now" in fresh.stderr
+    assert "--nodes 0" in fresh.stderr
     (tmp_path / "data" / "node-1").mkdir(parents=True)
     existing = run_process("up", "--data-dir", tmp_path / "data", "--nodes", "3")
     assert existing.returncode == 1

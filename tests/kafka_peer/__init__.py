@@ -5,7 +5,14 @@ are fetched once into .cache.
 """
 
 from tests.kafka_peer.libs import KAFKA_VERSION, kafka_libs
-from tests.kafka_peer.peer import QUICK_START_FLAGS, SERVER_FLAGS, KafkaPeer, answers_api_versions, free_ports
+from tests.kafka_peer.peer import (
+    QUICK_START_FLAGS,
+    SERVER_FLAGS,
+    KafkaPeer,
+    answers_api_versions,
+    cluster_id,
+    free_ports,
+)
 from tests.kafka_peer.tools import Tool, java_command, java_tool
 
 __all__ = [
@@ -15,6 +22,7 @@ __all__ = [
     "KafkaPeer",
     "Tool",
     "answers_api_versions",
+    "cluster_id",
     "free_ports",
     "java_command",
     "java_tool",

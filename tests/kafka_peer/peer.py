@@ -54,6 +54,7 @@ class KafkaPeer:
         self.port, self.controller_port = free_ports(2)
         self._properties = {**self._defaults(), **(properties or {})}
         self._flags = flags
+        self._cluster_id = cluster_id(self.folder)
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -84,29 +85,40 @@ class KafkaPeer:
         assert self._process is not None, "the peer is not running"
         return self._process.pid
 
+    def join(self, number: int, voters: str, cluster: str, properties: Mapping[str, str]) -> None:
+        """Make it one node of a larger cluster, before it is formatted."""
+        own = {"node.id": str(number), "controller.quorum.voters": voters}
+        self._properties = {**self._properties, **properties, **own}
+        self._cluster_id = cluster
+
     def format(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         lines = (f"{key}={value}\n" for key, value in self._properties.items())
         self._properties_file.write_text("".join(lines))
         done = java_tool(
-            Tool.STORAGE, "format", "--ignore-formatted", "-t", cluster_id(self.folder), "-c", self._properties_file
+            Tool.STORAGE, "format", "--ignore-formatted", "-t", self._cluster_id, "-c", self._properties_file
         )
         assert done.returncode == 0, f"Kafka's storage could not be formatted:\n{done.stdout}{done.stderr}"
 
     def start(self) -> None:
         """Returns when the broker answers; the node must be formatted."""
-        assert self._process is None, "the peer is running"
-        command = java_command(Tool.SERVER, self._properties_file, flags=self._flags)
-        with self._output_file.open("ab") as output:
-            self._process = subprocess.Popen(
-                command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output
-            )
+        self.launch()
+        assert self._process is not None
         deadline = time.monotonic() + START_TIMEOUT_S
         while not answers_api_versions(self.port):
             code = self._process.poll()
             assert code is None, f"Kafka ended with {code}:\n{self.output()}"
             assert time.monotonic() < deadline, f"Kafka did not answer in time:\n{self.output()}"
             time.sleep(POLL_INTERVAL_S)
+
+    def launch(self) -> None:
+        """Start the process; in a cluster it answers once a majority of its nodes runs."""
+        assert self._process is None, "the peer is running"
+        command = java_command(Tool.SERVER, self._properties_file, flags=self._flags)
+        with self._output_file.open("ab") as output:
+            self._process = subprocess.Popen(
+                command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
 
     def stop(self) -> None:
         """A clean shutdown; one that hangs is cut short."""

@@ -13,8 +13,10 @@ METRICS_PORT_OFFSET = 2000
 METRICS_PORT_KEY = "penstock.metrics.port"
 _MARK = "# Written by `penstock up` at each start; change what is above, or use --set."
 # What suits a local cluster better than Kafka's defaults: somebody who tries things out does not want a group to wait
-# for more members.
+# for more members, and who starts three nodes wants topics that survive the loss of one.
 _LOCAL_DEFAULTS = {"group.initial.rebalance.delay.ms": "0"}
+_REPLICATED_DEFAULTS = {"default.replication.factor": "3", "min.insync.replicas": "2"}
+_REPLICAS = 3
 _DECIDED_BY = {
     "node.id": "--nodes",
     "process.roles": "--nodes",
@@ -32,6 +34,7 @@ class Ports:
     """The ports of one node."""
 
     def __init__(self, number: int, port: int, metrics_port: int) -> None:
+        self.number = number
         self.client = port + number - 1
         self.controller = port + CONTROLLER_PORT_OFFSET + number
         self.metrics = metrics_port + number - 1
@@ -40,16 +43,17 @@ class Ports:
         return (self.client, self.controller, self.metrics)
 
 
-def own_settings(number: int, ports: Ports, data_path: str) -> dict[str, str]:
-    """The keys that `up` decides for a node."""
+def own_settings(ports: list[Ports], number: int, data_path: str) -> dict[str, str]:
+    """The keys that `up` decides for a node, given the ports of all of them."""
+    own = ports[number - 1]
     return {
         "process.roles": "broker,controller",
         "node.id": str(number),
-        "listeners": f"PLAINTEXT://{HOST}:{ports.client},CONTROLLER://{HOST}:{ports.controller}",
+        "listeners": f"PLAINTEXT://{HOST}:{own.client},CONTROLLER://{HOST}:{own.controller}",
         "controller.listener.names": "CONTROLLER",
-        "controller.quorum.voters": f"{number}@{HOST}:{ports.controller}",
+        "controller.quorum.voters": ",".join(f"{each.number}@{HOST}:{each.controller}" for each in ports),
         "log.dirs": data_path,
-        METRICS_PORT_KEY: str(ports.metrics),
+        METRICS_PORT_KEY: str(own.metrics),
     }
 
 
@@ -93,13 +97,18 @@ def refuse_decided(settings: dict[str, str], source: str) -> None:
             )
 
 
-def merge(text: str, decided: dict[str, str], given: dict[str, str]) -> str:
+def local_defaults(nodes: int) -> dict[str, str]:
+    """What holds in a cluster of so many nodes unless a person says otherwise."""
+    return _LOCAL_DEFAULTS | _REPLICATED_DEFAULTS if nodes >= _REPLICAS else _LOCAL_DEFAULTS
+
+
+def merge(text: str, decided: dict[str, str], given: dict[str, str], defaults: dict[str, str]) -> str:
     """The text of a settings file: what a person wrote above the mark stays as it is, below it stands what `up`
     decides and what it was given, now or at an earlier start."""
     above, _, below = text.partition(_MARK)
     theirs = _parse(above)
-    defaults = {key: value for key, value in _LOCAL_DEFAULTS.items() if key not in theirs}
-    lines = [f"{key}={_escape(value)}" for key, value in (defaults | _parse(below) | given | decided).items()]
+    unsaid = {key: value for key, value in defaults.items() if key not in theirs}
+    lines = [f"{key}={_escape(value)}" for key, value in (unsaid | _parse(below) | given | decided).items()]
     return "\n".join([above.rstrip("\n"), _MARK, *lines, ""]).lstrip("\n")
 
 

@@ -54,7 +54,7 @@ COMMANDS = (
         "Start a local cluster on loopback, or resume it.",
         "penstock.cli.up:up",
         (
-            Option("--nodes", int, None, "how many nodes (one for now)", "N"),
+            Option("--nodes", int, None, "how many nodes", "N"),
             _DATA_DIR,
             Option("--port", int, None, f"node i listens on PORT + i - 1 (default: {PORT}, or as before)", "PORT"),
             Option("--metrics-port", int, None, "metrics of node i are on P + i - 1 (default: PORT + 2000)", "P"),

@@ -39,11 +39,14 @@ def up(
     signals = signals_as_bytes()
     folder = ClusterFolder(data_dir)
     _check_count(folder, nodes)
+    count = nodes or len(folder.nodes()) or 1
     with _held(folder):
-        if (pid := folder.node(1).pid_file.holder()) is not None:
-            raise Refused(f"node 1 is running already (process {pid})", f"stop it with `{folder.command('down')}`")
-        members = [_prepare(folder.node(1), port, metrics_port, given | assigned)]
-        return Cluster(folder, members, restart).run(signals)
+        for number in range(1, count + 1):
+            if (pid := folder.node(number).pid_file.holder()) is not None:
+                raise Refused(
+                    f"node {number} is running already (process {pid})", f"stop it with `{folder.command('down')}`"
+                )
+        return Cluster(folder, _prepare(folder, count, port, metrics_port, given | assigned), restart).run(signals)
 
 
 @contextmanager
@@ -65,50 +68,76 @@ def _held(folder: ClusterFolder) -> Iterator[None]:
 
 
 def _check_count(folder: ClusterFolder, nodes: int | None) -> None:
+    if nodes is not None and nodes < 1:
+        raise Refused(f"--nodes {nodes}: a cluster has at least one node", "choose 1 or more, for example --nodes 3")
     existing = len(folder.nodes())
     if nodes is not None and existing not in (0, nodes):
         raise Refused(
             f"{folder.shown} holds a cluster of {existing} node(s), not {nodes}",
             "leave --nodes out to resume it, or choose another folder with --data-dir",
         )
-    if nodes not in (None, 1):
-        raise Refused(f"--nodes {nodes}: one node for now", "leave --nodes out")
 
 
-def _prepare(node: NodeFolder, port: int | None, metrics_port: int | None, given: dict[str, str]) -> NodeProcess:
-    """Settle the node's ports, write its settings file, and make the folder its own."""
-    text = ""
-    if os.path.exists(node.settings_path):
-        with open(node.settings_path, encoding="utf-8") as file:
-            text = file.read()
-    ports = _ports(node.number, text, port, metrics_port)
-    for number in ports.all():
+def _prepare(
+    folder: ClusterFolder, count: int, port: int | None, metrics_port: int | None, given: dict[str, str]
+) -> list[NodeProcess]:
+    """Settle the ports of all nodes, write their settings files, and make their folders one cluster's."""
+    nodes = [folder.node(number) for number in range(1, count + 1)]
+    texts = [_text_of(node.settings_path) for node in nodes]
+    ports = _ports(count, texts[0], port, metrics_port)
+    for number in (number for each in ports for number in each.all()):
         _require_free(number)
-    merged = node_settings.merge(text, node_settings.own_settings(node.number, ports, node.path), given)
+    merged = [
+        node_settings.merge(
+            text, node_settings.own_settings(ports, node.number, node.path), given, node_settings.local_defaults(count)
+        )
+        for node, text in zip(nodes, texts, strict=True)
+    ]
     if given:
-        node_settings.refuse_unusable(merged)
-    os.makedirs(node.path, exist_ok=True)
-    with open(node.settings_path, "w", encoding="utf-8") as file:
-        file.write(merged)
-    if not os.path.exists(os.path.join(node.path, META_FILE)):
-        from penstock.cli.formatting import format_folder, new_id
-
-        format_folder(node.path, new_id(), node.number)
-    return NodeProcess(node, ports)
+        node_settings.refuse_unusable(merged[0])
+    for node, text in zip(nodes, merged, strict=True):
+        os.makedirs(node.path, exist_ok=True)
+        with open(node.settings_path, "w", encoding="utf-8") as file:
+            file.write(text)
+    _format(nodes)
+    return [NodeProcess(node, each) for node, each in zip(nodes, ports, strict=True)]
 
 
-def _ports(number: int, text: str, port: int | None, metrics_port: int | None) -> Ports:
-    """The ports that were asked for, else those the node had before, else the defaults."""
+def _text_of(path: str) -> str:
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def _format(nodes: list[NodeFolder]) -> None:
+    """Folders that are nobody's yet become nodes of the cluster that the others belong to, or of a new one."""
+    unformatted = [node for node in nodes if not os.path.exists(os.path.join(node.path, META_FILE))]
+    if not unformatted:
+        return
+    from penstock.cli.formatting import format_folder, new_id, read_meta
+
+    found = [meta for node in nodes if (meta := read_meta(node.path)) is not None]
+    cluster_id = found[0].cluster_id if found else new_id()
+    for node in unformatted:
+        format_folder(node.path, cluster_id, node.number)
+
+
+def _ports(count: int, text: str, port: int | None, metrics_port: int | None) -> list[Ports]:
+    """The ports that were asked for, else those that the first node had before, else the defaults."""
     before = node_settings.ports_of(text)
     if port is None:
         port = before[0] if before else PORT
         metrics_port = metrics_port or (before[1] if before else None)
-    ports = Ports(number, port, metrics_port or port + node_settings.METRICS_PORT_OFFSET)
-    if not all(0 < one <= PORT_MAX for one in ports.all()):
-        raise Refused(
-            f"a node at port {port} needs the ports {', '.join(map(str, ports.all()))}, which do not all exist",
-            f"ports go from 1 to {PORT_MAX}: choose another --port (and --metrics-port)",
-        )
+    metrics_port = metrics_port or port + node_settings.METRICS_PORT_OFFSET
+    ports = [Ports(number, port, metrics_port) for number in range(1, count + 1)]
+    for each in ports:
+        if not all(0 < one <= PORT_MAX for one in each.all()):
+            raise Refused(
+                f"a node at port {each.client} needs the ports {', '.join(map(str, each.all()))}, "
+                "which do not all exist",
+                f"ports go from 1 to {PORT_MAX}: choose another --port (and --metrics-port)",
+            )
     return ports
 
 
