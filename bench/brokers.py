@@ -211,6 +211,9 @@ def penstock_command() -> list[str]:
 
 def seconds_to_first_reply(command: list[str], port: int, folder: Path) -> tuple[subprocess.Popen[bytes], float]:
     folder.mkdir(parents=True, exist_ok=True)
+    if answers_api_versions(port):
+        # It would be taken for the one that is started here, and measured in its place.
+        raise RuntimeError(f"somebody answers at port {port} before {command[-1]} was started there")
     output = folder / "bench.out"
     with output.open("ab") as sink:
         started = time.monotonic()
@@ -220,7 +223,11 @@ def seconds_to_first_reply(command: list[str], port: int, folder: Path) -> tuple
             end(process)
             raise RuntimeError(f"{command} did not answer:\n{output.read_text(errors='replace')[-2000:]}")
         time.sleep(FIRST_REPLY_POLL_S)
-    return process, time.monotonic() - started
+    taken_s = time.monotonic() - started
+    if process.poll() is not None:
+        said = output.read_text(errors="replace")[-2000:]
+        raise RuntimeError(f"{command} has ended, yet port {port} answers:\n{said}")
+    return process, taken_s
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
