@@ -31,6 +31,7 @@ class MemoryLog:
         self.durable: list[Stored] = []
         self.start_offset = 0
         self.synced_offset = 0
+        self.is_blocked = False
 
     def __repr__(self) -> str:
         return f"log {self.start_offset}..{self.end_offset} of {self.latest_epoch}, synced {self.synced_offset}"

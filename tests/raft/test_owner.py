@@ -5,6 +5,8 @@ from __future__ import annotations
 from penstock.core.raft.leader import Leader
 from penstock.core.raft.member import SOON_MS_MAX
 from penstock.core.raft.roles import Follower, Prospective, Resigned
+from penstock.core.raft.settings import RaftSettings
+from penstock.core.wire.api.fetch import FetchRequest
 from penstock.core.wire.api.vote import VoteRequest, VoteResponse
 from tests.raft.alone import Alone, batch, fetched, vote_request
 
@@ -59,6 +61,23 @@ class TestLost:
         alone.raft.on_lost(alone.now_ms)
         alone.settle()
         assert isinstance(alone.raft.role, Resigned)
+
+
+class TestBlocked:
+    def test_a_follower_fetches_again_what_its_log_could_not_take(self) -> None:
+        """While a failed write is undone nothing can be appended, and nothing of that is wrong with the leader."""
+        alone = Alone()
+        send = alone.follow(2, 5)
+        alone.log.is_blocked = True
+        alone.reply(send, fetched(2, 5, records=batch(0, 5, b"a"), high_watermark=1))
+        assert (alone.log.end_offset, alone.raft.high_watermark) == (0, 0), "no more is committed than is here"
+        assert alone.sent(FetchRequest) == [], "the leader is left in peace for a moment"
+        alone.log.is_blocked = False
+        alone.pass_time(RaftSettings().retry_backoff_ms)
+        send, again = alone.fetch_sent()
+        assert again.topics[0].partitions[0].fetch_offset == 0
+        alone.reply(send, fetched(2, 5, records=batch(0, 5, b"a"), high_watermark=1))
+        assert alone.raft.high_watermark == 1
 
 
 class TestCaughtUp:

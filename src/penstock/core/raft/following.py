@@ -124,7 +124,7 @@ class Following:
         member.out.store(Truncate(offset))
 
     def _append(self, partition: PartitionData, now_ms: int) -> bool:
-        """Append each whole batch that continues the log; whether all of them did."""
+        """Append each whole batch that continues the log; whether all of them did, and were taken."""
         member, records = self._member, partition.records
         if not records:
             return True
@@ -134,6 +134,9 @@ class Following:
                 continues = header.base_offset == member.log.end_offset
                 in_epoch = member.last_epoch <= header.leader_epoch <= member.epoch
                 if not (continues and in_epoch and checksum.is_valid(data, position, header)):
+                    return False
+                if member.log.is_blocked:
+                    # A full disk may have room again by the time it is fetched once more.
                     return False
                 batch = data[position : position + header.size]
                 member.log.append(batch, header, header.leader_epoch, now_ms)

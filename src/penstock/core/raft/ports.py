@@ -22,6 +22,11 @@ class RaftLog(Protocol):
         ...
 
     @property
+    def is_blocked(self) -> bool:
+        """Whether nothing can be appended for a while, because what a failed write left is being undone."""
+        ...
+
+    @property
     def latest_epoch(self) -> int:
         """The epoch of the last record, -1 where there is none."""
         ...

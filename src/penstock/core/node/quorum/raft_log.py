@@ -28,6 +28,10 @@ class MetadataLog:
         return self._log.synced_offset
 
     @property
+    def is_blocked(self) -> bool:
+        return self._log.blocked is not None
+
+    @property
     def latest_epoch(self) -> int:
         return self._log.epochs.latest if self._has_records else -1
 
