@@ -1,7 +1,6 @@
 """Three nodes of either kind under one face: start, who leads a partition, kill one, what all of them cost."""
 
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterable
@@ -10,7 +9,8 @@ from typing import Protocol
 
 from bench.brokers import COMMON_SETTINGS, end, penstock_command, scratch_folder, seconds_to_first_reply
 from bench.processes import Usage, usage_of
-from tests.kafka_peer import SERVER_FLAGS, KafkaPeer, answers_api_versions, cluster_id, free_ports
+from tests.kafka_peer import SERVER_FLAGS, KafkaPeer, answers_api_versions, cluster_id
+from tests.ports import free_base_port
 
 NODES = 3
 START_TIMEOUT_S = 90.0
@@ -50,7 +50,7 @@ class PenstockNodes:
 
     def __init__(self) -> None:
         self._folder = scratch_folder("penstock-cluster")
-        self._port = free_run_of_ports()
+        self._port = free_base_port(NODES)
         self._process: subprocess.Popen[bytes] | None = None
         self._revived: list[subprocess.Popen[bytes]] = []
 
@@ -137,18 +137,3 @@ def wait_for(port: int) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"nobody answers at port {port}")
         time.sleep(POLL_S)
-
-
-def free_run_of_ports() -> int:
-    """A port whose successors, and those that follow from them, are free as well: `up` counts on from it."""
-    for _ in range(100):
-        (port,) = free_ports(1)
-        wanted = [port + offset + step for offset in (0, 1001, 2000) for step in range(NODES)]
-        if wanted[-1] < 65_536 and not any(answers(one) for one in wanted):
-            return port
-    raise RuntimeError("no run of free ports was found")
-
-
-def answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0

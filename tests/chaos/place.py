@@ -6,21 +6,18 @@ processes too, is gone when the process that entered it ends, however it ends.
 
 from __future__ import annotations
 
-import os
-import random
 import shutil
-import socket
 import subprocess
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from tests.kafka_peer import free_ports
+
 _NAMESPACES = ("--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 UNSHARE = ("unshare", *_NAMESPACES)
 
 LOOPBACK = "127.0.0.1"
-# Below what the system gives to outgoing connections: none of those may sit on a port while its node is down.
-_PORTS = range(10_000, 30_000)
 
 DISK_BYTES = 96 << 20
 _BALLAST_PIECE_BYTES = 1 << 20
@@ -150,24 +147,3 @@ def system(command: str) -> None:
     """Run one of the system's commands, which must succeed."""
     done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}: {done.stderr}"
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now, chosen afresh by each process so that tests beside each other do not meet."""
-    chance = random.Random(os.urandom(8))
-    found: list[int] = []
-    while len(found) < count:
-        port = chance.choice(_PORTS)
-        if port not in found and _is_free(port):
-            found.append(port)
-    return found
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((LOOPBACK, port))
-        except OSError:
-            return False
-        return True

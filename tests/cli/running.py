@@ -6,7 +6,6 @@ import contextlib
 import io
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -17,31 +16,10 @@ from typing import NamedTuple
 import pytest
 
 from penstock.cli.main import main
-from tests.kafka_peer import free_ports
+from tests.ports import free_base_port
 
 HOST = "127.0.0.1"
-PORT_OFFSETS = (0, 1001, 2000)
-PORT_MAX = 65_535
 TIMEOUT_S = 30.0
-
-
-def free_base_port() -> int:
-    """A port that is free together with the controller's and the metrics port that follow from it."""
-    while True:
-        (port,) = free_ports(1)
-        ports = [port + offset for offset in PORT_OFFSETS]
-        if ports[-1] <= PORT_MAX and all(map(_is_free, ports)):
-            return port
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
 
 
 def command(*arguments: str | Path) -> list[str]:

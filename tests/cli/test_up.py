@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import TIMEOUT_S, Shell, command, free_base_port, run_process, running
+from tests.cli.running import TIMEOUT_S, Shell, command, run_process, running
+from tests.ports import free_base_port
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow

@@ -12,6 +12,7 @@ from tests.kafka_peer.peer import (
     answers_api_versions,
     cluster_id,
     free_ports,
+    is_free,
 )
 from tests.kafka_peer.tools import Tool, java_command, java_tool
 
@@ -24,6 +25,7 @@ __all__ = [
     "answers_api_versions",
     "cluster_id",
     "free_ports",
+    "is_free",
     "java_command",
     "java_tool",
     "kafka_libs",

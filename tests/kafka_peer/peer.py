@@ -2,6 +2,8 @@
 
 import base64
 import hashlib
+import os
+import random
 import shutil
 import socket
 import struct
@@ -19,6 +21,11 @@ LOOPBACK = "127.0.0.1"
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 20.0
 POLL_INTERVAL_S = 0.05
+
+# Below what the system gives to outgoing connections: none of those may sit on a port while its node is down.
+_PORTS = range(10_000, 30_000)
+_CHANCE = random.Random(os.urandom(8))
+_GIVEN: set[int] = set()
 
 SERVER_HEAP = ("-Xms1G", "-Xmx1G")
 # For tests: up as soon as possible, speed afterwards does not matter.
@@ -200,12 +207,25 @@ def answers_api_versions(port: int, *, timeout_s: float = 1.0) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now; all are held until all are known, so that they differ."""
-    sockets = [socket.create_server((LOOPBACK, 0)) for _ in range(count)]
-    ports = [listener.getsockname()[1] for listener in sockets]
-    for listener in sockets:
-        listener.close()
-    return ports
+    """Ports that nobody listens on now. One process gets each only once, so that two who choose before either binds do
+    not meet; each process has its own chance, so that tests beside each other do not either."""
+    found: list[int] = []
+    while len(found) < count:
+        port = _CHANCE.choice(_PORTS)
+        if port not in _GIVEN and is_free(port):
+            _GIVEN.add(port)
+            found.append(port)
+    return found
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
 
 
 def temporary_folder() -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from penstock.core.base.settings import BrokerSettings
@@ -43,6 +43,20 @@ def topic_id(name: str) -> bytes:
 
 def directory_of(broker_id: int, number: int = 0) -> bytes:
     return (1_000 * (number + 1) + broker_id).to_bytes(16, "big")
+
+
+def wanted_topic(name: str, assignments: Sequence[Sequence[int]], configs: Mapping[str, str]) -> CreatableTopic:
+    """A topic with given replicas; underscores stand for the dots of settings."""
+    return CreatableTopic(
+        name=name,
+        num_partitions=-1,
+        replication_factor=-1,
+        assignments=[
+            CreatableReplicaAssignment(partition_index=index, broker_ids=list(replicas))
+            for index, replicas in enumerate(assignments)
+        ],
+        configs=[CreatableTopicConfig(name=key.replace("_", "."), value=value) for key, value in configs.items()],
+    )
 
 
 class Cluster:
@@ -122,16 +136,7 @@ class Cluster:
 
     def create(self, name: str, *assignments: Sequence[int], **configs: str) -> None:
         """A topic with given replicas."""
-        wanted = CreatableTopic(
-            name=name,
-            num_partitions=-1,
-            replication_factor=-1,
-            assignments=[
-                CreatableReplicaAssignment(partition_index=index, broker_ids=list(replicas))
-                for index, replicas in enumerate(assignments)
-            ],
-            configs=[CreatableTopicConfig(name=key.replace("_", "."), value=value) for key, value in configs.items()],
-        )
+        wanted = wanted_topic(name, assignments, configs)
         self.apply(plan_topic(self.image, self.settings, wanted, lambda: topic_id(name)).records())
 
     def configure(self, name: str, **configs: str | None) -> None:

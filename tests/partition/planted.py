@@ -3,8 +3,8 @@ none of them proves nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from penstock.core.base.errors import ErrorCode
@@ -18,23 +18,13 @@ from penstock.core.partition.follower import Follower
 from penstock.core.partition.partition import Partition
 from penstock.core.partition.replicated import ReplicatedLeader
 from penstock.core.records.batch import BatchHeader
+from penstock.sim.planted import Patch, planting
 from tests.partition.broker import Broker
 
-Patch = tuple[object, str, Any]
 
-
-@contextmanager
-def planted(name: str) -> Iterator[None]:
+def planted(name: str) -> AbstractContextManager[None]:
     """Let a bug be there for a while."""
-    patches = BUGS[name]()
-    before = [(owner, attribute, getattr(owner, attribute)) for owner, attribute, _ in patches]
-    try:
-        for owner, attribute, value in patches:
-            setattr(owner, attribute, value)
-        yield
-    finally:
-        for owner, attribute, value in before:
-            setattr(owner, attribute, value)
+    return planting(BUGS[name]())
 
 
 def _high_watermark_too_early() -> list[Patch]:

@@ -3,8 +3,8 @@ them proves nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from penstock.core.raft import electing, roles, serving, snapshots
@@ -18,20 +18,12 @@ from penstock.core.raft.leading import Leading
 from penstock.core.raft.outbox import Outbox
 from penstock.core.raft.roles import Prospective, Role, Unattached
 from penstock.core.raft.snapshots import Judgement, Verdict
+from penstock.sim.planted import Patch, planting
 
-Patch = tuple[object, str, Any]
 
-
-@contextmanager
-def planted(name: str) -> Iterator[None]:
+def planted(name: str) -> AbstractContextManager[None]:
     """Let a bug be there for a while."""
-    owner, attribute, value = BUGS[name]()
-    before = getattr(owner, attribute)
-    setattr(owner, attribute, value)
-    try:
-        yield
-    finally:
-        setattr(owner, attribute, before)
+    return planting([BUGS[name]()])
 
 
 def _vote_not_saved_first() -> Patch:

@@ -8,6 +8,7 @@ from typing import Final
 from penstock.core.metadata.image import Image
 from penstock.core.node.node import Node
 from penstock.core.partition.partition import Partition as Replica
+from penstock.sim.counting import Counting
 from penstock.sim.events import Held, Leads, Partition, Watermark, Witness
 from penstock.sim.site import Site
 from penstock.sim.trace import Trace
@@ -33,7 +34,7 @@ class ClusterWatch:
         self._image = Image()
         self._watermarks: dict[Leads, int] = {}
         self._ends: dict[Partition, int] = {}
-        self._counted = dict.fromkeys(COUNTED, 0)
+        self._counting = Counting(trace, COUNTED)
         site.machine.observers.append(self.look)
 
     @property
@@ -52,11 +53,10 @@ class ClusterWatch:
             return
         if node is not self._node:
             self._node, self._life = node, self._life + 1
-            self._counted = dict.fromkeys(COUNTED, 0)
             self._ends.clear()
         for replica in node.replicas:
             self._look_at(replica, Partition(replica.topic, replica.index))
-        self._count(node)
+        self._counting.look(node)
         if node.image is not self._image:
             self._compare(self._image, node.image)
             self._image = node.image
@@ -93,12 +93,6 @@ class ClusterWatch:
         if watermark != before:
             self._watermarks[leader] = watermark
             self._witness.see(Watermark(leader, watermark))
-
-    def _count(self, node: Node) -> None:
-        for name, what in COUNTED.items():
-            value = getattr(node.metrics, name)
-            self._trace.counts[what] += value - self._counted[name]
-            self._counted[name] = value
 
     def _compare(self, before: Image, after: Image) -> None:
         """In-sync sets that shrank are counted at one machine, as each learns of them."""

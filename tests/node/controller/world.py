@@ -31,10 +31,9 @@ from penstock.core.node.link import Address
 from penstock.core.node.registrar import Profile, Registrar
 from penstock.core.wire.api.broker_heartbeat import BrokerHeartbeatRequest
 from penstock.core.wire.api.broker_registration import BrokerRegistrationRequest
-from penstock.core.wire.api.create_topics import CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig
 from penstock.core.wire.schema import Request, Response, StoredRecord
 from penstock.core.wire.stored.cluster_metadata import ConfigRecord
-from tests.metadata.cluster import CLUSTER_ID, FILE, directory_of, topic_id
+from tests.metadata.cluster import CLUSTER_ID, FILE, directory_of, topic_id, wanted_topic
 
 INTERVAL_MS, SESSION_MS = 150, 1_500
 COMMIT_MS = 2
@@ -311,16 +310,7 @@ class World:
 
     def create(self, name: str, *assignments: Sequence[int], **configs: str) -> None:
         """A topic with given replicas, by way of the leader's log."""
-        wanted = CreatableTopic(
-            name=name,
-            num_partitions=-1,
-            replication_factor=-1,
-            assignments=[
-                CreatableReplicaAssignment(partition_index=index, broker_ids=list(replicas))
-                for index, replicas in enumerate(assignments)
-            ],
-            configs=[CreatableTopicConfig(name=key.replace("_", "."), value=value) for key, value in configs.items()],
-        )
+        wanted = wanted_topic(name, assignments, configs)
         ledger = self.machines[self.leader].ledger
         planned = plan_topic(ledger.latest, self.settings, wanted, lambda: topic_id(name))
         ledger.submit(list(planned.records()), self.now_ms, lambda code: None)

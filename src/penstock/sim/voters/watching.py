@@ -9,6 +9,7 @@ from penstock.core.node.node import Node
 from penstock.core.node.quorum.quorum import Quorum
 from penstock.core.raft.ids import ReplicaKey
 from penstock.core.raft.leader import Leader
+from penstock.sim.counting import Counting
 from penstock.sim.site import Site
 from penstock.sim.trace import Trace
 from penstock.sim.voters.court import Court
@@ -28,13 +29,12 @@ class Watch:
     def __init__(self, site: Site, court: Court, trace: Trace) -> None:
         self._site = site
         self._court = court
-        self._trace = trace
         self._node: Node | None = None
         self._life = 0
         self._epoch = -1
         self._image: Image | None = None
         self._voted: ReplicaKey | None = None
-        self._counted: dict[str, int] = {}
+        self._counting = Counting(trace, _COUNTED)
         self.on_vote: Callable[[int], None] = lambda candidate: None
         site.machine.observers.append(self.look)
 
@@ -61,12 +61,9 @@ class Watch:
             return
         if node is not self._node:
             self._node, self._life = node, self._life + 1
-            self._epoch, self._image, self._counted = -1, None, {}
+            self._epoch, self._image = -1, None
         self._look_at(node.quorum)
-        for name, counter in _COUNTED.items():
-            value = getattr(node.metrics, name)
-            self._trace.counts[counter] += value - self._counted.get(name, 0)
-            self._counted[name] = value
+        self._counting.look(node)
 
     def _look_at(self, quorum: Quorum) -> None:
         election = quorum.raft.election

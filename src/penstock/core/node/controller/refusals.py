@@ -94,10 +94,12 @@ def _create_partitions(request: CreatePartitionsRequest, version: int, code: int
     return CreatePartitionsResponse(results=results)
 
 
-def _alter_configs(request: AlterConfigsRequest, version: int, code: int, message: str | None) -> Response:
-    return AlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(
+def _altering(response: type[Response], outcome: Callable[..., object]) -> Refusal:
+    """Both ways to alter settings answer for each resource, in words of their own."""
+
+    def refuse(request: Any, version: int, code: int, message: str | None) -> Response:
+        outcomes = [
+            outcome(
                 error_code=code,
                 error_message=message,
                 resource_type=each.resource_type,
@@ -105,21 +107,9 @@ def _alter_configs(request: AlterConfigsRequest, version: int, code: int, messag
             )
             for each in request.resources
         ]
-    )
+        return response(responses=outcomes)
 
-
-def _increment(request: IncrementalAlterConfigsRequest, version: int, code: int, message: str | None) -> Response:
-    return IncrementalAlterConfigsResponse(
-        responses=[
-            IncrementalOutcome(
-                error_code=code,
-                error_message=message,
-                resource_type=each.resource_type,
-                resource_name=each.resource_name,
-            )
-            for each in request.resources
-        ]
-    )
+    return refuse
 
 
 def _elect_leaders(request: ElectLeadersRequest, version: int, code: int, message: str | None) -> Response:
@@ -141,7 +131,7 @@ _SPECIAL: dict[type[Request], Refusal] = {
     CreateTopicsRequest: _create_topics,
     DeleteTopicsRequest: _delete_topics,
     CreatePartitionsRequest: _create_partitions,
-    AlterConfigsRequest: _alter_configs,
-    IncrementalAlterConfigsRequest: _increment,
+    AlterConfigsRequest: _altering(AlterConfigsResponse, AlterConfigsResourceResponse),
+    IncrementalAlterConfigsRequest: _altering(IncrementalAlterConfigsResponse, IncrementalOutcome),
     ElectLeadersRequest: _elect_leaders,
 }
