@@ -23,6 +23,8 @@ from tests.node.world import NOW_MS, response_of
 
 STEP_S_MAX = 20.0
 SMALL_SOCKET_BYTES = 16 * 1024
+# Left to itself the system keeps up to four megabytes for a peer that does not read: how many depends on the machine.
+SOCKETS = {"socket.send.buffer.bytes": str(256 * 1024)}
 
 
 def run(
@@ -35,7 +37,7 @@ def run(
 @asynccontextmanager
 async def hosted(folder: Path, settings: dict[str, str] | None = None, direct: bool = True) -> AsyncIterator[Host]:
     notes: list[tuple[str, str]] = []
-    given = node_settings(settings or {}, str(folder), Ports())
+    given = node_settings({**SOCKETS, **(settings or {})}, str(folder), Ports())
     host = Host(BrokerSettings(given), lambda *note: notes.append(note))
     host.server.direct = host.server.direct and direct
     try:
