@@ -23,6 +23,9 @@ REPLICATED = {
     "offsets.topic.num.partitions": "1",
 }
 
+# A cluster that balances itself would take partitions away from the node that leads them all for the bench's sake.
+UNMOVED = {"auto.balance.enable": "false"}
+
 
 class NodesOf(Protocol):
     """A cluster whose nodes are numbered from 1."""
@@ -57,7 +60,7 @@ class PenstockNodes:
     def start(self) -> None:
         command = [*penstock_command(), "up", "--nodes", str(NODES), "--port", str(self._port)]
         command += ["--data-dir", str(self._folder / "cluster")]
-        for key, value in {**COMMON_SETTINGS, **REPLICATED}.items():
+        for key, value in {**COMMON_SETTINGS, **REPLICATED, **UNMOVED}.items():
             command += ["--set", f"{key}={value}"]
         self._process, _ = seconds_to_first_reply(command, self._port, self._folder)
         for number in range(1, NODES + 1):
@@ -66,12 +69,14 @@ class PenstockNodes:
     def port_of(self, number: int) -> int:
         return self._port + number - 1
 
+    def pid_of(self, number: int) -> int:
+        return int((self.data_dir(number) / "pid").read_text().split()[0])
+
     def kill(self, number: int) -> None:
-        pid = int((self._node(number) / "pid").read_text().split()[0])
-        subprocess.run(["kill", "-9", str(pid)], check=True)
+        subprocess.run(["kill", "-9", str(self.pid_of(number))], check=True)
 
     def revive(self, number: int) -> None:
-        command = [*penstock_command(), "node", "--config", str(self._node(number) / "server.properties")]
+        command = [*penstock_command(), "node", "--config", str(self.data_dir(number) / "server.properties")]
         process, _ = seconds_to_first_reply(command, self.port_of(number), self._folder)
         self._revived.append(process)
 
@@ -85,7 +90,7 @@ class PenstockNodes:
                 end(process)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _node(self, number: int) -> Path:
+    def data_dir(self, number: int) -> Path:
         return self._folder / "cluster" / f"node-{number}"
 
 

@@ -32,7 +32,7 @@ def tree(root: int) -> list[int]:
     return members
 
 
-def _stat(process: int) -> list[str]:
+def stat_of(process: int) -> list[str]:
     """The fields after the command's name, which may itself contain blanks and brackets; empty if it has ended."""
     try:
         text = (PROC / str(process) / "stat").read_text()
@@ -42,17 +42,17 @@ def _stat(process: int) -> list[str]:
 
 
 def _parent(process: int) -> int:
-    fields = _stat(process)
+    fields = stat_of(process)
     return int(fields[1]) if fields else 0
 
 
 def _cpu_s(process: int) -> float:
-    fields = _stat(process)
+    fields = stat_of(process)
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_S if fields else 0.0
 
 
 def _resident_bytes(process: int) -> int:
-    fields = _stat(process)
+    fields = stat_of(process)
     return int(fields[21]) * PAGE_BYTES if fields else 0
 
 

@@ -143,12 +143,17 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=base) as folder:
         node, connection = start_node(folder)
         found = stages(node, connection)
-    kept: dict[str, float] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    return compare_with_kept(found, KEPT)
+
+
+def compare_with_kept(found: dict[str, float], file: Path) -> int:
+    """Print each stage beside what it cost before; 1 if one has become too dear."""
+    kept: dict[str, float] = json.loads(file.read_text()) if file.exists() else {}
     worse = [name for name, value in found.items() if value > kept.get(name, value) * RATCHET]
     for name, value in found.items():
         print(f"{name:<20} {value:7.2f} us   kept {kept.get(name, value):7.2f}")
     if "--keep" in sys.argv:
-        KEPT.write_text(json.dumps({name: round(value, 2) for name, value in found.items()}, indent=2) + "\n")
+        file.write_text(json.dumps({name: round(value, 2) for name, value in found.items()}, indent=2) + "\n")
     elif worse:
         print(f"slower than what was kept: {', '.join(worse)}")
         return 1

@@ -6,7 +6,10 @@
  *
  *   loadgen produce --port P --topic T [--partitions N] [--connections C] [--depth D] [--records R] [--value-bytes S]
  *   loadgen fetch   --port P --topic T --end-offset E [--fetch-bytes B] ... (the topic was filled with equal batches)
- *   both: [--acks A] [--warmup-s W] [--seconds T] [--volume-mb-max V] [--rotate]
+ *   both: [--acks A] [--warmup-s W] [--seconds T] [--volume-mb-max V] [--rotate] [--rate R]
+ *
+ * With --rate, R requests a second are due in all, evenly, and a request's time counts from when it was due, whether or
+ * not a slow reply let it be sent then: a broker that stalls is charged for everyone who would have come meanwhile.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,12 +23,14 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    DEPTH_MAX = 64,
+    DEPTH_MAX = 1024,
+    SENT_AT_ONCE_MAX = 64,      /* requests in one call to the kernel */
     CONNECTIONS_MAX = 1024,
     HEAD_BYTES_MAX = 512,       /* as much of a reply as is looked at */
     READ_BYTES_MAX = 256 * 1024,
@@ -46,7 +51,7 @@ struct options {
     bool fetch;
     bool rotate;                /* spread a connection's requests over all partitions */
     int port, partitions, connections, depth, records, value_bytes, acks, fetch_bytes;
-    double warmup_s, seconds, volume_mb_max;
+    double warmup_s, seconds, volume_mb_max, rate;  /* rate 0: as fast as replies come */
     int64_t end_offset;
     const char *topic;
 };
@@ -82,6 +87,7 @@ static void parse_options(int argc, char **argv) {
         else if (!strcmp(name, "--warmup-s")) options.warmup_s = atof(value);
         else if (!strcmp(name, "--seconds")) options.seconds = atof(value);
         else if (!strcmp(name, "--volume-mb-max")) options.volume_mb_max = atof(value);
+        else if (!strcmp(name, "--rate")) options.rate = atof(value);
         else fail(name);
     }
     if (!options.port || !options.topic) fail("--port and --topic are needed");
@@ -268,6 +274,7 @@ struct connection {
     uint32_t sent, answered;                        /* requests handed to the kernel in full, replies complete */
     size_t sent_of_current;                         /* bytes of the request after `sent` */
     int64_t fetch_offset;
+    int64_t due_ns;                                 /* when the next request is due; only with a rate */
     int partition;
     struct buffer slots[DEPTH_MAX];
     int64_t started_ns[DEPTH_MAX];
@@ -281,6 +288,7 @@ static uint32_t *latencies;                         /* in tenths of a microsecon
 static size_t latency_count;
 static uint64_t requests, payload_bytes, all_bytes;
 static bool measuring;
+static int64_t last_reply_ns;
 
 static int64_t monotonic_ns(void) {
     struct timespec t;
@@ -303,13 +311,25 @@ static void prepare(struct connection *c, int64_t now_ns) {
     c->prepared++;
 }
 
-static void send_requests(struct connection *c) {
+static void prepare_requests(struct connection *c) {
     int64_t now_ns = monotonic_ns();
-    while (c->prepared - c->answered < (uint32_t)options.depth) prepare(c, now_ns);
+    while (c->prepared - c->answered < (uint32_t)options.depth) {
+        if (!options.rate) {
+            prepare(c, now_ns);
+            continue;
+        }
+        if (c->due_ns > now_ns) return;
+        prepare(c, c->due_ns);
+        c->due_ns += options.connections * 1e9 / options.rate;
+    }
+}
+
+static void send_requests(struct connection *c) {
+    prepare_requests(c);
     while (c->sent != c->prepared) {
-        struct iovec parts[DEPTH_MAX];
+        struct iovec parts[SENT_AT_ONCE_MAX];
         int count = 0;
-        for (uint32_t id = c->sent; id != c->prepared; id++) {
+        for (uint32_t id = c->sent; id != c->prepared && count < SENT_AT_ONCE_MAX; id++) {
             struct buffer *slot = &c->slots[id % options.depth];
             size_t skip = id == c->sent ? c->sent_of_current : 0;
             parts[count++] = (struct iovec){slot->data + skip, slot->size - skip};
@@ -362,6 +382,7 @@ static void finish_reply(struct connection *c, int64_t now_ns) {
         payload_bytes += bytes;
     }
     c->answered++;
+    last_reply_ns = now_ns;
 }
 
 static void consume_bytes(struct connection *c, const uint8_t *bytes, size_t count, int64_t now_ns) {
@@ -410,7 +431,21 @@ static void open_connection(struct connection *c, int number, int epoll, const s
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = c};
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event)) fail("epoll");
     c->partition = number % options.partitions;
+    if (options.rate) c->due_ns = monotonic_ns() + (int64_t)(number * 1e9 / options.rate);
     for (int i = 0; i < options.depth; i++) put_bytes(&c->slots[i], request->data, request->size);
+}
+
+static int timer;
+
+/* Rings when a request is due; a rate above 20,000 a second sends several per ring. */
+static void start_pacing(int epoll) {
+    timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+    int64_t period_ns = options.rate < 20000 ? 1e9 / options.rate : 50000;
+    struct timespec period = {.tv_sec = period_ns / 1000000000, .tv_nsec = period_ns % 1000000000};
+    struct itimerspec rings = {.it_interval = period, .it_value = period};
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = NULL};
+    if (timer < 0 || timerfd_settime(timer, 0, &rings, NULL)) fail("timer");
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event)) fail("epoll");
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------------------ */
@@ -420,9 +455,18 @@ static void run_until(int epoll, int64_t deadline_ns, uint64_t volume_max) {
     while (monotonic_ns() < deadline_ns && all_bytes < volume_max) {
         int count = epoll_wait(epoll, events, 64, REPLY_TIMEOUT_MS);
         if (count < 0 && errno != EINTR) fail("epoll");
-        if (count == 0) { errno = 0; fail("no reply for ten seconds"); }
+        if (monotonic_ns() - last_reply_ns >= REPLY_TIMEOUT_MS * 1000000LL) {
+            errno = 0;
+            fail("no reply for ten seconds");
+        }
         for (int i = 0; i < count; i++) {
             struct connection *c = events[i].data.ptr;
+            if (!c) {
+                uint64_t rings;                     /* a timer that is not read does not ring again */
+                if (read(timer, &rings, sizeof rings) < 0 && errno != EAGAIN) fail("timer");
+                for (int k = 0; k < options.connections; k++) send_requests(&connections[k]);
+                continue;
+            }
             if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read_replies(c);
             send_requests(c);
         }
@@ -463,6 +507,9 @@ int main(int argc, char **argv) {
     int epoll = epoll_create1(0);
     if (epoll < 0 || !latencies) fail("setup");
     for (int i = 0; i < options.connections; i++) open_connection(&connections[i], i, epoll, &request);
+
+    if (options.rate) start_pacing(epoll);
+    last_reply_ns = monotonic_ns();
 
     uint64_t volume_max = options.volume_mb_max * 1e6;
     run_until(epoll, monotonic_ns() + options.warmup_s * 1e9, volume_max / 2);

@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,12 +24,10 @@ START_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 40.0
 HEAL_SECONDS_MAX = 60.0
 REPLICAS = 3
-_PENSTOCK = (sys.executable, "-m", "penstock.cli.main")
+_PENSTOCK: Sequence[str] = (sys.executable, "-m", "penstock.cli.main")
 
-# A follower that cannot fetch holds acknowledgements up for as long as it counts as in sync: Kafka's 30 s would make
-# most faults of a run look alike. The rest is as it comes.
+# How soon failures are noticed is as it comes.
 SETTINGS = {
-    "replica.lag.time.max.ms": "3000",
     "default.replication.factor": str(REPLICAS),
     "offsets.topic.replication.factor": str(REPLICAS),
     "offsets.topic.num.partitions": "3",
@@ -53,6 +51,8 @@ class Node:
         self.number = number
         self.host, self.port, self.controller_port = place.address(number)
         self.folder = place.folder(number)
+        # Another version of the program may stand here.
+        self.program: Sequence[str] = _PENSTOCK
         self._command = place.command(number)
         self._config = place.root / f"node-{number}.properties"
         self._output = place.root / f"node-{number}.out"
@@ -68,7 +68,7 @@ class Node:
     def start(self) -> None:
         """Start the process. It leads a process group of its own and dies with us, so that nothing is left behind."""
         assert self._process is None, f"node {self.number} runs already"
-        command = [*self._command, *_PENSTOCK, "node", "--config", str(self._config)]
+        command = [*self._command, *self.program, "node", "--config", str(self._config)]
         with self._output.open("ab") as output:
             self._process = subprocess.Popen(
                 command,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from itertools import pairwise
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -14,8 +15,21 @@ from confluent_kafka import KafkaError, Message, Producer
 PRODUCERS = 2
 RECORDS_PER_SECOND = 250
 KEYS = 24
+BURST_MAX = 200
 FLUSH_SECONDS_MAX = 120.0
 PADDING = b"." * 80
+CLIENT: Mapping[str, str | int] = {
+    "enable.idempotence": True,
+    "linger.ms": 5,
+    # That nodes go away is no news here.
+    "log_level": 0,
+    # A fault that outlasts this is a failure of the run.
+    "message.timeout.ms": 120_000,
+    # How long a request waits for a node that hangs: the client looks at that once a second, and asks nobody who leads
+    # by now before it has given up. Its default, 60 s, would hide what the cluster does.
+    "socket.timeout.ms": 1000,
+    "reconnect.backoff.max.ms": 500,
+}
 
 
 class Ack(NamedTuple):
@@ -30,9 +44,12 @@ class Ack(NamedTuple):
 class Load:
     """Idempotent producers with acks=all, each in a thread. A value is `producer:key:number` with padding behind."""
 
-    def __init__(self, bootstrap: str, topic: str) -> None:
+    def __init__(self, bootstrap: str, topic: str, *, records_per_second: int = RECORDS_PER_SECOND) -> None:
         self.topic = topic
         self.acks: list[Ack] = []
+        self.latencies: list[float] = []
+        """Seconds from `produce` to the acknowledgement, record by record."""
+        self._pause = PRODUCERS / records_per_second
         self.errors: list[str] = []
         self._last_ack: dict[int, float] = {}
         self._is_over = threading.Event()
@@ -86,28 +103,19 @@ class Load:
             thread.join(FLUSH_SECONDS_MAX + 10)
 
     def _produce(self, name: int, bootstrap: str) -> None:
-        producer = Producer(
-            {
-                "bootstrap.servers": bootstrap,
-                "enable.idempotence": True,
-                "linger.ms": 5,
-                # That nodes go away is no news here.
-                "log_level": 0,
-                # A fault that outlasts this is a failure of the run.
-                "message.timeout.ms": 120_000,
-                # How long a request waits for a node that hangs; the client's 60 s would hide what the cluster does.
-                "socket.timeout.ms": 2000,
-                "reconnect.backoff.max.ms": 500,
-            }
-        )
+        producer = Producer({"bootstrap.servers": bootstrap, **CLIENT})
         counts = [0] * KEYS
         turn = 0
-        while not self._is_over.wait(PRODUCERS / RECORDS_PER_SECOND):
-            key = turn % KEYS
-            turn += 1
-            counts[key] += 1
-            value = b"%d:%d:%d:%s" % (name, key, counts[key], PADDING)
-            producer.produce(self.topic, value, key=b"%d" % key, on_delivery=self._delivered)
+        began = time.monotonic()
+        while not self._is_over.wait(self._pause):
+            # On a busy machine a wait takes longer than it was meant to; then several are due.
+            due = int((time.monotonic() - began) / self._pause) - turn
+            for _ in range(min(max(due, 1), BURST_MAX)):
+                key = turn % KEYS
+                turn += 1
+                counts[key] += 1
+                value = b"%d:%d:%d:%s" % (name, key, counts[key], PADDING)
+                producer.produce(self.topic, value, key=b"%d" % key, on_delivery=self._delivered)
             producer.poll(0)
         if self._is_abandoned:
             producer.purge()
@@ -126,4 +134,5 @@ class Load:
             assert offset is not None, "what is acknowledged has an offset"
             assert isinstance(value, bytes), "the load writes bytes"
             self.acks.append(Ack(partition, offset, value, now))
+            self.latencies.append(message.latency() or 0.0)
             self._last_ack[partition] = now

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.core.metadata.storage import decode_meta, uuid_bytes
+from penstock.core.metadata.storage import decode_meta, uuid_bytes, uuid_text
+from penstock.core.raft.history import VoterHistory
 from tests.cli.running import Shell
 
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
@@ -149,3 +150,90 @@ def test_a_settings_file_that_cannot_be_read_is_named(
     refused = shell(*words, file)
     assert (refused.code, refused.out) == (1, "")
     assert str(file) in refused.err.splitlines()[0]
+
+
+# Who votes first
+
+
+def dynamic(
+    tmp_path: Path, node_id: int = 4, roles: str = "broker,controller", servers: str = "127.0.0.1:19093"
+) -> Path:
+    """The settings of a node that finds its controllers by their addresses."""
+    listeners = {"broker": "PLAINTEXT://127.0.0.1:19092", "controller": "CONTROLLER://127.0.0.1:19093"}
+    file = tmp_path / f"{node_id}.properties"
+    file.write_text(
+        f"process.roles={roles}\nnode.id={node_id}\ncontroller.listener.names=CONTROLLER\n"
+        f"listeners={','.join(listeners[role] for role in roles.split(','))}\n"
+        f"controller.quorum.bootstrap.servers={servers}\nlog.dirs={tmp_path}/data-{node_id}\n"
+    )
+    return file
+
+
+def first_voters(folder: Path) -> dict[int, tuple[str, str, int]] | None:
+    """Directory and address of each voter that a folder was formatted with."""
+    file = folder / "__cluster_metadata-0" / "00000000000000000000-0000000000.checkpoint"
+    if not file.exists():
+        return None
+    history = VoterHistory()
+    history.load_snapshot(0, file.read_bytes())
+    assert history.kraft_version == 1
+    return {
+        voter.key.id: (uuid_text(voter.key.directory_id), voter.endpoints[0].host, voter.endpoints[0].port)
+        for voter in history.last
+    }
+
+
+def test_a_first_controller_is_formatted_as_the_only_voter(shell: Shell, tmp_path: Path) -> None:
+    file = dynamic(tmp_path, servers="127.0.0.1:19093,elsewhere:19093")
+    unsaid = shell("storage", "format", "--config", file)
+    assert unsaid.code == 1
+    assert "--no-initial-controllers" in unsaid.err
+    (made,) = json.loads(shell("storage", "format", "--config", file, "--standalone", "-o", "json").out)
+    assert first_voters(tmp_path / "data-4") == {4: (made["directory_id"], "127.0.0.1", 19093)}
+
+
+def test_a_controller_that_knows_nobody_else_is_the_first(shell: Shell, tmp_path: Path) -> None:
+    assert shell("storage", "format", "--config", dynamic(tmp_path)).code == 0
+    voters = first_voters(tmp_path / "data-4")
+    assert voters is not None
+    assert list(voters) == [4]
+    refused = shell("storage", "format", "--config", dynamic(tmp_path, 5), "--no-initial-controllers")
+    assert refused.code == 1
+    assert "knows of no other" in refused.err
+
+
+def test_several_first_controllers_are_given_the_same_list(shell: Shell, tmp_path: Path) -> None:
+    ids = [shell("storage", "random-uuid").out.strip() for _ in range(3)]
+    hosts = ("a", "[::1]", "10.0.0.3")
+    given = ",".join(f"{number + 4}@{host}:9093:{ids[number]}" for number, host in enumerate(hosts))
+    expected = {4: (ids[0], "a", 9093), 5: (ids[1], "::1", 9093), 6: (ids[2], "10.0.0.3", 9093)}
+    for node_id in (4, 5, 6):
+        made = shell("storage", "format", "--config", dynamic(tmp_path, node_id), "-I", given, "-o", "json")
+        assert json.loads(made.out)[0]["directory_id"] == ids[node_id - 4]
+        assert first_voters(tmp_path / f"data-{node_id}") == expected
+
+
+@pytest.mark.parametrize("given", ["4@a:9093", "a@a:9093:{}", "4@a:70000:{}", "4@a:9093:{},4@b:9093:{}", ""])
+def test_a_list_of_controllers_that_says_nothing_is_refused(shell: Shell, tmp_path: Path, given: str) -> None:
+    text = given.format(*["4L6g3nShT-eMCtK--X86sw"] * 2)
+    refused = shell("storage", "format", "--config", dynamic(tmp_path), "--initial-controllers", text)
+    assert refused.code == 1
+    assert "ID@HOST:PORT:DIRECTORY" in refused.err
+    assert not (tmp_path / "data-4").exists()
+
+
+def test_a_controller_that_comes_later_and_a_broker_bring_no_voters(shell: Shell, tmp_path: Path) -> None:
+    later, broker = dynamic(tmp_path, 4, servers="a:1"), dynamic(tmp_path, 5, "broker", "a:1")
+    assert shell("storage", "format", "--config", later, "--no-initial-controllers", "-t", CLUSTER_ID).code == 0
+    assert shell("storage", "format", "--config", broker, "-t", CLUSTER_ID).code == 0
+    assert first_voters(tmp_path / "data-4") is first_voters(tmp_path / "data-5") is None
+    refused = shell("storage", "format", "--config", broker, "--standalone", "--ignore-formatted")
+    assert "is for a controller" in refused.err
+
+
+def test_voters_are_either_fixed_or_kept_in_the_log(shell: Shell, settings: Path) -> None:
+    refused = shell("storage", "format", "--config", settings, "--standalone")
+    assert refused.code == 1
+    assert "controller.quorum.bootstrap.servers" in refused.err
+    twice = shell("storage", "format", "--config", settings, "--standalone", "--no-initial-controllers")
+    assert "exclude each other" in twice.err

@@ -15,13 +15,24 @@ from penstock.cli import node_settings, pidfile
 from penstock.cli.arguments import assignments, time_text, timestamp_ms
 from penstock.cli.listeners import listener_of
 from penstock.cli.main import PLAIN_COMMANDS
-from penstock.cli.node_settings import Ports, local_defaults, merge, own_settings, ports_of
+from penstock.cli.node_settings import (
+    Ports,
+    address_of,
+    has_joined,
+    inherited,
+    joined_settings,
+    local_defaults,
+    merge,
+    own_ports,
+    own_settings,
+    ports_of,
+)
 from penstock.cli.output import bytes_text
 from penstock.cli.pidfile import Held, PidFile
 from penstock.cli.plain import COMMANDS
 from penstock.cli.record_format import json_line, template, value_line
 from penstock.client.metadata import TopicPartition
-from penstock.core.base.settings import parse_properties
+from penstock.core.base.settings import BrokerSettings, parse_properties
 from penstock.core.records.record import Record
 
 NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -229,3 +240,36 @@ def test_closed_streams_lead_nowhere() -> None:
     )
     closed = ["/bin/sh", "-c", 'exec "$0" -c "$1" <&- >&- 2>&-', sys.executable, code]
     assert subprocess.run(closed, check=False).returncode == 0
+
+
+# Nodes that have joined
+
+
+def test_a_node_that_joins_is_a_broker_that_finds_the_controllers() -> None:
+    own = Ports(4, 9092, 11092, has_joined=True)
+    decided = joined_settings(own, ["127.0.0.1:10093", "127.0.0.1:10094"], "CONTROLLER", "/d")
+    text = merge("", decided, {}, {})
+    settings = BrokerSettings(parse_properties(text))
+    assert (settings.is_broker, settings.is_controller, settings.node_id) == (True, False, 4)
+    assert settings["controller.quorum.bootstrap.servers"] == ("127.0.0.1:10093", "127.0.0.1:10094")
+    assert has_joined(text)
+    assert not has_joined(merge("", own_settings([Ports(1, 9092, 11092)], 1, "/d"), {}, {}))
+    assert own.all() == (9095, 11095), "it has no listener for controllers"
+    found = own_ports(text, 4)
+    assert found is not None
+    assert (found.client, found.metrics, found.host) == (9095, 11095, "127.0.0.1")
+    assert address_of(text) == "127.0.0.1:9095"
+
+
+def test_a_node_on_another_machine_is_found_at_its_address() -> None:
+    own = Ports(7, 9086, 11086, has_joined=True, host="10.0.0.7")
+    text = merge("", joined_settings(own, ["10.0.0.1:10093"], "C", "/d"), {}, {})
+    assert parse_properties(text)["listeners"] == "PLAINTEXT://10.0.0.7:9092"
+    again = own_ports(text, 7)
+    assert again is not None
+    assert again.address == own.address == "10.0.0.7:9092"
+
+
+def test_a_node_that_joins_takes_over_what_the_first_one_was_given() -> None:
+    first = merge("# by hand\nlog.retention.ms=1\n", own_settings([Ports(1, 9092, 11092)], 1, "/d"), {"a.b": "c"}, {})
+    assert inherited(first) == {"log.retention.ms": "1", "a.b": "c"}

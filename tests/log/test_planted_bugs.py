@@ -72,7 +72,7 @@ def clean_mark_stays(patch: pytest.MonkeyPatch) -> None:
         directory.was_clean = True
         yield from ()
 
-    patch.setattr(LogDirectory, "_take_clean_mark", take)
+    patch.setattr(LogDirectory, "read_clean_mark", take)
 
 
 def empty_log_forgets_its_place(patch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
-from penstock.core.base.ports import Append, File
+from penstock.core.base.ports import Append, File, Steps
 from penstock.core.log.directory import LogDirectory
 from penstock.core.log.log import Log
 from penstock.core.records.batch import iterate_headers
@@ -270,3 +271,73 @@ def test_folders_that_are_not_logs_are_left_alone() -> None:
 
 def _write(path: str):  # type: ignore[no-untyped-def]  # a generator of one step
     yield Append(File(path), b"x")
+
+
+def losses_of(disk: Disk) -> int:
+    """How often the opening of a folder says that it is about to lose something."""
+    told = []
+
+    def before_loss() -> Steps[None]:
+        told.append(1)
+        yield from ()
+
+    files = MemoryFiles(disk)
+    directory = LogDirectory(ROOT, replace(context_of(files), before_loss=before_loss))
+    drive(files, directory.load(lambda _: SMALL, NOW_MS))
+    return len(told)
+
+
+def test_half_an_append_is_no_loss() -> None:
+    files = MemoryFiles()
+    log = new_log(files, Settings(index_interval_bytes=150))
+    fill(log, 8, size=30)
+    path = f"{FOLDER}/{0:020d}.log"
+    for size in range(len(files.content(path)) + 1):
+        disk = copy_of(files.disk)
+        del disk.names[path].live[size:]
+        assert not losses_of(disk)
+
+
+def test_a_whole_batch_that_is_bad_is_a_loss() -> None:
+    files = MemoryFiles()
+    fill(new_log(files, Settings(index_interval_bytes=150)), 4, size=10)
+    path = f"{FOLDER}/{0:020d}.log"
+    for position, header in iterate_headers(files.content(path)):
+        disk = copy_of(files.disk)
+        disk.names[path].live[position + header.size - 1] ^= 0x40
+        assert losses_of(disk) == 1
+
+
+def test_segments_that_do_not_go_on_where_the_log_ends_are_a_loss() -> None:
+    files = MemoryFiles()
+    fill(new_log(files), 20)
+    first = f"{FOLDER}/{0:020d}.log"
+    assert sum(path.endswith(".log") for path in files.paths()) > 2
+    for missing in (1, len(files.content(first))):
+        disk = copy_of(files.disk)
+        del disk.names[first].live[-missing:]
+        assert losses_of(disk)
+
+
+def test_after_a_clean_stop_anything_that_is_missing_is_a_loss() -> None:
+    files = MemoryFiles()
+    fill(new_log(files, Settings(index_interval_bytes=150)), 4)
+    drive(files, load(MemoryFiles(files.disk)).close())
+    assert not losses_of(copy_of(files.disk))
+    del files.disk.names[f"{FOLDER}/{0:020d}.log"].live[-1:]
+    assert losses_of(files.disk) == 1
+
+
+def test_epochs_are_those_of_the_batches_and_not_of_what_was_cut_off() -> None:
+    """A follower is cut, gets what another leader wrote in an earlier epoch, and dies before it has stored its epochs:
+    what it would say of its last epoch decides elections."""
+    files = MemoryFiles()
+    log = new_log(files, Settings(index_interval_bytes=150))
+    fill(log, 4, epoch=1)
+    fill(log, 4, epoch=5)
+    drive(files, log.flush())
+    drive(files, log.truncate_to(4))
+    fill(log, 4, epoch=3)
+    again = reopen(files)
+    assert again.epochs.entries() == log.epochs.entries() == [(1, 0), (3, 4)]
+    assert again.epoch_end(3) == (3, 8)

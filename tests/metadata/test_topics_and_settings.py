@@ -8,13 +8,14 @@ import pytest
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.configs import DELETE, SET, plan_increment
-from penstock.core.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from penstock.core.metadata.image import BROKER_RESOURCE, NO_LEADER, TOPIC_RESOURCE
 from penstock.core.metadata.producer_ids import PRODUCER_ID_MAX, plan_producer_ids
 from penstock.core.metadata.rules import MIN_INSYNC_REPLICAS, rules_for
 from penstock.core.metadata.topics import active_brokers, plan_partitions, plan_topic
 from penstock.core.wire.api.allocate_producer_ids import AllocateProducerIdsRequest
 from penstock.core.wire.api.create_partitions import CreatePartitionsAssignment, CreatePartitionsTopic
 from penstock.core.wire.api.create_topics import CreatableTopic
+from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import ConfigRecord, PartitionChangeRecord, ProducerIdsRecord
 from tests.metadata.cluster import Cluster, directory_of, topic_id
 
@@ -112,7 +113,40 @@ def test_another_number_of_in_sync_replicas_clears_the_eligible_leaders() -> Non
     assert cluster.partition("t").partition_epoch == epoch + 1
     assert cluster.partition("u").standing.elr == (2,)
     cluster.apply(plan_increment(cluster.image, cluster.settings, BROKER_RESOURCE, "", changes))
-    assert cluster.partition("u").standing.elr == ()
+    assert cluster.partition("u").standing.elr == (2,), "it has a number of its own"
+
+
+def test_eligible_leaders_stay_where_nothing_is_acknowledged_without_them() -> None:
+    """Of a partition that nobody leads they are all that is left."""
+    cluster = Cluster([1, 2, 3])
+    cluster.create("t", [1, 2, 3], [3, 2, 1], min_insync_replicas="3")
+    for broker in (1, 2):
+        cluster.beat(broker, want_fence=True)
+    assert [cluster.partition("t", index).standing.elr for index in (0, 1)] == [(1, 2), (1, 2)]
+
+    def change(value: str) -> list[StoredRecord]:
+        operations = [(SET, MIN_INSYNC_REPLICAS, value)]
+        return cluster.apply(plan_increment(cluster.image, cluster.settings, TOPIC_RESOURCE, "t", operations))
+
+    change("2")
+    assert [cluster.partition("t", index).standing.elr for index in (0, 1)] == [(1, 2), (1, 2)]
+    cluster.beat(3, want_fence=True)
+    assert cluster.partition("t").leader == NO_LEADER
+    change("1")
+    assert cluster.partition("t").standing.elr == (1, 2, 3)
+    cluster.beat(2)
+    assert cluster.partition("t").leader == 2
+
+
+def test_eligible_leaders_go_only_where_others_acknowledge_without_them() -> None:
+    cluster = Cluster([1, 2, 3])
+    cluster.create("t", [1, 2], [2, 3], min_insync_replicas="2")
+    cluster.beat(2, want_fence=True)
+    cluster.beat(3, want_fence=True)
+    assert [cluster.partition("t", index).standing.elr for index in (0, 1)] == [(2,), (2, 3)]
+    operations = [(SET, MIN_INSYNC_REPLICAS, "1")]
+    cluster.apply(plan_increment(cluster.image, cluster.settings, TOPIC_RESOURCE, "t", operations))
+    assert [cluster.partition("t", index).standing.elr for index in (0, 1)] == [(), (2, 3)]
 
 
 @pytest.mark.parametrize(("broker", "operation", "value"), [("1", SET, "2"), ("", DELETE, None)])

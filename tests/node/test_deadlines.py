@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.node.deadlines import Deadlines
+from penstock.core.node.deadlines import SWEPT_LENGTH_MIN, Deadlines
 
 HOUR_MS = 3_600_000
 
@@ -21,3 +21,25 @@ def test_everything_is_due_as_far_from_now_as_it_was(step_ms: int) -> None:
     assert called == []
     deadlines.run_due(now_ms + 500)
     assert called == ["sooner", "later"]
+
+
+def test_what_is_cancelled_is_not_kept_until_it_would_be_due() -> None:
+    """A request that is answered at once may have had a deadline half a minute later."""
+    deadlines, called = Deadlines(), list[int]()
+    for number in range(10):
+        deadlines.at(HOUR_MS + number, lambda number=number: called.append(number))  # type: ignore[misc]
+    for _ in range(20 * SWEPT_LENGTH_MIN):
+        deadlines.at(2 * HOUR_MS, lambda: called.append(-1)).cancel()
+        assert len(deadlines) <= SWEPT_LENGTH_MIN + 1
+    assert deadlines.next_ms() == HOUR_MS
+    deadlines.run_due(HOUR_MS + 9)
+    assert called == list(range(10))
+
+
+def test_many_that_wait_are_all_kept() -> None:
+    deadlines, called = Deadlines(), list[int]()
+    count = 5 * SWEPT_LENGTH_MIN
+    for number in range(count):
+        deadlines.at(HOUR_MS - number, lambda number=number: called.append(number))  # type: ignore[misc]
+    deadlines.run_due(HOUR_MS)
+    assert called == list(range(count))[::-1]

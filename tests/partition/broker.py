@@ -20,7 +20,8 @@ from penstock.core.log.settings import LogContext
 from penstock.core.metadata.image import RECOVERING, Image, PartitionImage
 from penstock.core.node.deadlines import Deadlines
 from penstock.core.node.fetching import Fetching
-from penstock.core.node.slots import Pending
+from penstock.core.node.silence import Silence
+from penstock.core.node.slots import Part, Pending
 from penstock.core.node.throttling import Throttling
 from penstock.core.partition.fetcher import VERSION, Fetcher, Fetchers, FetchSettings
 from penstock.core.partition.follower import Follower
@@ -40,6 +41,7 @@ from penstock.core.wire.api.alter_partition import (
     ResponsePartitionData,
 )
 from penstock.core.wire.api.fetch import FetchRequest, FetchResponse
+from penstock.core.wire.frames import FRAME_SIZE_BYTES, parse_response_header
 from tests.log.memory_files import Disk, MemoryFiles, drive
 from tests.partition.controller import SESSION_MS
 from tests.partition.court import Entry, Key
@@ -52,6 +54,7 @@ ROOT = "/data"
 TICK_MS = 20
 HEARTBEAT_MS = 25
 LAG_MS_MAX = 100
+SILENT_MS_MAX = 80
 ASK_MS = 120
 FETCH = FetchSettings(wait_ms_max=60, busy_wait_ms_max=3, retry_ms=10, backoff_ms=40, partition_bytes_max=600)
 UNCLEAN = -1
@@ -61,6 +64,8 @@ class FetchSlot:
     """Where the answer to a fetch goes."""
 
     version = VERSION
+    correlation_id = 0
+    connection = SimpleNamespace(listener="PLAINTEXT")
 
     def __init__(self, broker: Broker, reply: Reply) -> None:
         self._broker = broker
@@ -69,6 +74,13 @@ class FetchSlot:
 
     def reply(self, response: FetchResponse) -> None:
         self._broker.answer_fetch(response, self._reply)
+
+    def reply_parts(self, parts: list[Part], size: int) -> None:
+        """An answer that is encoded already."""
+        frame = b"".join(self._broker.content(part) if isinstance(part, Slice) else part for part in parts)
+        assert len(frame) == size, "its size was told wrong"
+        _, position = parse_response_header(frame[FRAME_SIZE_BYTES:], FetchResponse.KEY, VERSION)
+        self._reply(FetchResponse.decode(frame, VERSION, FRAME_SIZE_BYTES + position))
 
 
 class Broker:
@@ -104,7 +116,11 @@ class Broker:
         self.deadlines = Deadlines()
         self.entropy = self.dice
         self.limits = SimpleNamespace(fetch_bytes_max=1 << 20, sessions_max=100, reads_near=False)
-        self.replication = SimpleNamespace(throttling=Throttling(self.id), clock=lambda: self.now_ms)
+        self.replication = SimpleNamespace(
+            throttling=Throttling(self.id), clock=lambda: self.now_ms, heard_from=self._heard_from
+        )
+        self.silence = Silence()
+        self.silence.configure(SILENT_MS_MAX, 0)
         self.replicas = self
         self.fetching = Fetching(self)  # type: ignore[arg-type]  # all that it asks of a node is here
         self._timer_ms: int | None = None
@@ -265,10 +281,10 @@ class Broker:
         for topic in response.responses:
             for data in topic.partitions:
                 if isinstance(data.records, Slice):
-                    data.records = self._content(data.records)
+                    data.records = self.content(data.records)
         reply(self.world.through_wire(response, VERSION))
 
-    def _content(self, piece: Slice) -> bytes:
+    def content(self, piece: Slice) -> bytes:
         inode = self.disk.names.get(piece.file.path)
         return b"" if inode is None else bytes(inode.live[piece.position : piece.position + piece.length])
 
@@ -350,12 +366,24 @@ class Broker:
         for partition in self.partitions.values():
             if isinstance(partition, ReplicatedLeader):
                 partition.tick(late_ms)
+        self._listen(late_ms)
         if self.dice.happens(0.1):
             marks = {key: partition.high_watermark for key, partition in self.partitions.items()}
             self.tasks.run(self.directory.checkpoint_ends(marks))
         if self.dice.happens(0.1):
             self._flush_one()
         self.world.later(self, TICK_MS, self._tick)
+
+    def _heard_from(self, broker_id: int) -> None:
+        self.silence.heard(broker_id, self.now_ms)
+        self.around.silent -= {broker_id}
+
+    def _listen(self, late_ms: int) -> None:
+        self.silence.forgive(late_ms)
+        self.around.silent = self.silence.silent(self.now_ms)
+        for partition in self.partitions.values():
+            if isinstance(partition, ReplicatedLeader):
+                partition.part_from(self.around.silent)
 
     def _flush_one(self) -> None:
         logs: list[Log] = list(self.directory.logs.values())

@@ -12,6 +12,7 @@ from penstock.core.wire.api.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from penstock.core.wire.api.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.settings_act.town import MACHINES, Town
 from tests.settings_act.trial import Place, Trial
 
@@ -50,7 +51,7 @@ def test_a_partition_moves_with_all_it_has_and_leaves_nothing_behind() -> None:
     assert roles(cluster) == {1: ReplicatedLeader, 2: Follower}
     assert cluster.append(1) == 0
     move(cluster, 2, 3)
-    assert roles(cluster) == {2: ReplicatedLeader, 3: Follower}
+    cluster.wait(lambda: roles(cluster) == {2: ReplicatedLeader, 3: Follower})
     assert cluster.append(1) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert cluster.append(3) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     move(cluster, 3)
@@ -83,3 +84,33 @@ def roles_of(cluster: Town, number: int) -> type[Partition]:
 def end_of(cluster: Town, number: int) -> int:
     found = replica(cluster, number)
     return -1 if found is None else found.log.end_offset
+
+
+def fetch_code(cluster: Town, number: int, offset: int) -> int:
+    """What a reader hears that asks for an offset."""
+    partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1000)
+    topic = FetchTopic(topic_id=cluster.topic_id, partitions=[partition])
+    code: int = cluster.ask(number, FetchRequest(max_wait_ms=0, topics=[topic])).responses[0].partitions[0].error_code
+    return code
+
+
+def test_a_leader_that_may_be_deposed_calls_no_offset_out_of_range() -> None:
+    """Others may have appended since: who reads there must ask them, and not begin anew."""
+    cluster = town()
+    first, second = cluster.others
+    cluster.create(first, second, cluster.controller)
+    assert cluster.append(first) == 0
+    assert fetch_code(cluster, first, 7) == ErrorCode.OFFSET_OUT_OF_RANGE
+    cluster.separate(first, second)
+    cluster.separate(first, cluster.controller)
+    cluster.wait(lambda: cluster.partition().leader != first)
+    assert fetch_code(cluster, first, 7) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert fetch_code(cluster, first, 0) == ErrorCode.NONE
+
+
+def test_a_follower_calls_nothing_out_of_range_that_may_still_come() -> None:
+    cluster = town()
+    first, second = cluster.others
+    cluster.create(first, second)
+    assert cluster.append(first) == 0
+    assert fetch_code(cluster, second, 7) == ErrorCode.OFFSET_NOT_AVAILABLE

@@ -293,3 +293,23 @@ def test_a_follower_below_the_log_or_beyond_it_is_out_of_range() -> None:
     for offset, epoch in ((0, -1), (1, 4), (4, -1)):
         with pytest.raises(ApiError, match="OFFSET_OUT_OF_RANGE"):
             leader.fetched(fetched(2, offset, epoch))
+
+
+def test_who_is_not_heard_of_leaves_if_somebody_waits_for_it() -> None:
+    stage = Stage()
+    leader = stage.lead()
+    leader.fetched(fetched(2, 0))
+    leader.fetched(fetched(3, 0))
+    stage.around.silent = frozenset({3})
+    assert leader.part_from(stage.around.silent) == {3}
+    assert stage.asked() is None, "it has everything"
+    produce(leader, b"a")
+    leader.fetched(fetched(2, 1))
+    assert leader.part_from(stage.around.silent) == {3}
+    proposal = stage.asked()
+    assert proposal is not None
+    assert proposal.ids == {1, 2}
+    assert leader.part_from(stage.around.silent) == {3}, "one change at a time"
+    leader.answered(proposal, ErrorCode.NONE, assignment(isr=(1, 2), partition_epoch=8))
+    assert leader.high_watermark == 1, "it is not waited for to come back, either"
+    assert leader.part_from(stage.around.silent) == frozenset()

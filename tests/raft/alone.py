@@ -145,12 +145,15 @@ class Alone:
 
     def become_leader(self) -> None:
         """Win an election with the votes of all others."""
+        self.win_votes()
+        assert self.raft.election.leader_id == 1
+
+    def win_votes(self) -> None:
         self.pass_time(3_000)
         for pre_vote in (True, False):
             for send, request in self.sent(vote_api.VoteRequest):
                 assert request.topics[0].partitions[0].pre_vote is pre_vote
                 self.reply(send, granted(self.raft.election.epoch))
-        assert self.raft.election.leader_id == 1
 
     def follow(self, leader_id: int = 2, epoch: int = 5) -> Send:
         """Hear of a leader; gives the first fetch."""

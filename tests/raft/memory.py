@@ -58,6 +58,7 @@ class MemoryLog:
         return next(batch.epoch for batch in self.batches if batch.base_offset <= offset < batch.next_offset)
 
     def append(self, batch: bytearray | memoryview, header: BatchHeader, leader_epoch: int, now_ms: int) -> int:
+        assert not self.is_blocked, "a log that is blocked takes nothing"
         base_offset = self.end_offset
         stamp(batch, base_offset, leader_epoch)
         next_offset = base_offset + header.last_offset_delta + 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from penstock.core.raft.leader import Leader
-from penstock.core.raft.member import SOON_MS_MAX
-from penstock.core.raft.roles import Follower, Prospective, Resigned
+from penstock.core.raft.member import SOON_MS
+from penstock.core.raft.roles import Candidate, Follower, Prospective, Resigned
 from penstock.core.wire.api.vote import VoteRequest, VoteResponse
 from tests.raft.alone import Alone, batch, fetched, vote_request
+from tests.raft.memory import MemoryLog
 
 
 def following() -> Alone:
@@ -21,7 +22,7 @@ class TestRefused:
         alone = following()
         alone.raft.on_refused("host-2", 9002, alone.now_ms)
         alone.settle()
-        alone.pass_time(SOON_MS_MAX)
+        alone.pass_time(SOON_MS)
         assert isinstance(alone.raft.role, Prospective)
         assert all(request.topics[0].partitions[0].pre_vote for _, request in alone.sent(VoteRequest))
 
@@ -36,7 +37,7 @@ class TestRefused:
         alone = following()
         alone.raft.on_refused("host-3", 9003, alone.now_ms)
         alone.settle()
-        alone.pass_time(SOON_MS_MAX)
+        alone.pass_time(SOON_MS)
         assert isinstance(alone.raft.role, Follower)
 
 
@@ -74,6 +75,34 @@ class TestBlocked:
         assert again.topics[0].partitions[0].fetch_offset == 0
         alone.reply(send, fetched(2, 5, records=batch(0, 5, b"a"), high_watermark=1))
         assert alone.raft.high_watermark == 1
+
+    def test_a_candidate_opens_no_epoch_that_its_log_cannot_take(self) -> None:
+        alone = Alone()
+        alone.log.is_blocked = True
+        alone.win_votes()
+        assert isinstance(alone.raft.role, Candidate)
+        assert alone.log.end_offset == 0
+        alone.log.is_blocked = False
+        alone.raft.on_timer(alone.now_ms)
+        assert isinstance(alone.raft.role, Leader)
+        assert alone.log.end_offset == 1
+
+    def test_a_candidate_that_cannot_write_for_long_lets_others_run(self) -> None:
+        alone = Alone()
+        alone.log.is_blocked = True
+        alone.win_votes()
+        alone.pass_time(3_000)
+        assert not isinstance(alone.raft.role, Candidate | Leader)
+
+    def test_the_only_voter_waits_for_its_log(self) -> None:
+        log = MemoryLog()
+        log.is_blocked = True
+        alone = Alone(1, log=log)
+        alone.pass_time(10_000)
+        assert isinstance(alone.raft.role, Candidate)
+        log.is_blocked = False
+        alone.raft.on_timer(alone.now_ms)
+        assert isinstance(alone.raft.role, Leader)
 
 
 class TestCaughtUp:

@@ -8,6 +8,7 @@ from penstock.core.base.errors import ErrorCode
 from penstock.core.raft.decisions import Committed, Contradiction, LeaderIs, LogRange, NotLeader, Truncate
 from penstock.core.raft.election import ElectionState
 from penstock.core.raft.leader import Leader
+from penstock.core.raft.raft import STALL_MS
 from penstock.core.raft.roles import Follower, Prospective, Resigned
 from penstock.core.raft.settings import CHECK_QUORUM_FACTOR, OBSERVER_SESSION_MS
 from penstock.core.wire.api.describe_quorum import (
@@ -17,7 +18,8 @@ from penstock.core.wire.api.describe_quorum import (
     RequestTopicData,
 )
 from penstock.core.wire.api.fetch import FetchRequest, FetchResponse, PartitionData
-from tests.raft.alone import SETTINGS, Alone, batch, fetch_request, fetched, log_of, vote_request
+from penstock.core.wire.api.vote import VoteRequest
+from tests.raft.alone import SETTINGS, Alone, batch, fetch_request, fetched, granted, log_of, vote_request
 from tests.raft.node import key_of
 
 
@@ -31,6 +33,15 @@ def leading(*epochs: int, voters: int = 3) -> Alone:
 def fetch(alone: Alone, *arguments: int, **more: int) -> PartitionData:
     answer = alone.ask(fetch_request(*arguments, **more), FetchResponse)
     return answer.responses[0].partitions[0]
+
+
+def take_over(alone: Alone) -> None:
+    """The leader that is followed falls silent, and everybody else votes for this replica."""
+    alone.pass_time(SETTINGS.fetch_timeout_ms)
+    for _ in range(2):
+        for send, _request in alone.sent(VoteRequest):
+            alone.reply(send, granted(alone.raft.election.epoch))
+    assert isinstance(alone.raft.role, Leader)
 
 
 class TestServing:
@@ -191,6 +202,41 @@ class TestKeepingAQuorum:
             fetch(alone, 3, 1, 1, 1)
         assert isinstance(alone.raft.role, Leader)
 
+    def test_a_fetch_is_as_old_as_the_answer_to_the_one_before(self) -> None:
+        """It may have lain in a socket for as long as this process did not run."""
+        alone = leading()
+        began_ms = alone.now_ms
+        alone.pass_time(300)
+        fetch(alone, 2, 1, 1, 1)
+        assert alone.raft.majority_ms(alone.now_ms) == began_ms, "it was sent after this epoch began, that is all"
+        answered_ms = alone.now_ms
+        alone.pass_time(400)
+        fetch(alone, 3, 1, 1, 1)
+        assert alone.raft.majority_ms(alone.now_ms) == began_ms
+        fetch(alone, 2, 1, 1, 1)
+        assert alone.raft.majority_ms(alone.now_ms) == answered_ms
+
+    def test_a_leader_knows_who_decided_before_it_if_it_followed_that_one_to_the_end(self) -> None:
+        alone = Alone()
+        alone.reply(alone.follow(2, 5), fetched(2, 5, records=batch(0, 5, b"a"), high_watermark=1))
+        assert alone.raft.predecessor is None
+        take_over(alone)
+        assert alone.raft.predecessor == 2
+        other = Alone()
+        other.reply(other.follow(2, 5), fetched(2, 5, records=batch(0, 4, b"a"), high_watermark=1))
+        take_over(other)
+        assert other.raft.predecessor is None, "2 has written nothing that is here: somebody else may have decided"
+
+    def test_a_leader_that_was_away_reads_first_who_follows(self) -> None:
+        alone = leading()
+        alone.now_ms += 10 * self.LIMIT_MS
+        alone.raft.on_stall(alone.now_ms)
+        alone.raft.on_timer(alone.now_ms)
+        alone.settle()
+        assert isinstance(alone.raft.role, Leader)
+        alone.pass_time(STALL_MS)
+        assert isinstance(alone.raft.role, Resigned)
+
     def test_one_follower_that_fetches_often_is_one_follower(self) -> None:
         alone = leading(voters=5)
         for _ in range(10):
@@ -221,6 +267,36 @@ class TestFollowing:
         _, request = alone.fetch_sent()
         partition = request.topics[0].partitions[0]
         assert (partition.fetch_offset, partition.last_fetched_epoch) == (2, 5)
+
+    def test_while_its_own_disk_is_busy_a_follower_blames_nobody(self) -> None:
+        alone = Alone()
+        send = alone.follow(2, 5)
+        response = fetched(2, 5, records=batch(0, 5, b"a"), high_watermark=0)
+        alone.raft.on_reply(send.to, send.correlation, response, alone.now_ms)
+        alone.step()
+        alone.now_ms += 3 * SETTINGS.fetch_timeout_ms
+        alone.raft.on_timer(alone.now_ms)
+        assert isinstance(alone.raft.role, Follower)
+        alone.sync()
+        alone.settle()
+        assert isinstance(alone.raft.role, Follower), "only now has it asked"
+        alone.pass_time(SETTINGS.fetch_timeout_ms - 1)
+        assert isinstance(alone.raft.role, Follower)
+        alone.pass_time(1)
+        assert isinstance(alone.raft.role, Prospective)
+
+    def test_a_follower_that_was_away_reads_first_what_its_leader_said(self) -> None:
+        alone = Alone()
+        send = alone.follow(2, 5)
+        alone.now_ms += 3 * SETTINGS.fetch_timeout_ms
+        alone.raft.on_stall(alone.now_ms)
+        alone.raft.on_timer(alone.now_ms)
+        alone.settle()
+        assert isinstance(alone.raft.role, Follower)
+        alone.now_ms += STALL_MS
+        alone.raft.on_timer(alone.now_ms)
+        assert isinstance(alone.raft.role, Prospective)
+        assert send.to.id == 2
 
     def test_a_restarted_log_is_synced_before_anything_is_fetched(self) -> None:
         alone = Alone(log=log_of(1, 1, synced=False), saved=ElectionState(1, 2))

@@ -172,6 +172,18 @@ class TestAdding:
         assert alone.answered(AddRaftVoterResponse).error_code == 0
         assert alone.raft.high_watermark == 3
 
+    def test_no_change_is_begun_that_the_log_cannot_take(self) -> None:
+        alone = leader_of()
+        catch_up(alone, 4)
+        self.begin(alone, adding(4))
+        alone.log.is_blocked = True
+        self.reply_versions(alone, versions())
+        assert alone.answered(AddRaftVoterResponse).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert alone.ask(adding(4), AddRaftVoterResponse).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert alone.ask(removing(2), RemoveRaftVoterResponse).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert alone.ask(updating(2), UpdateRaftVoterResponse).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert alone.raft.voters.last == some(1, 2, 3)
+
     def test_one_change_at_a_time(self) -> None:
         alone = leader_of()
         catch_up(alone, 4)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
+from penstock.core.base.values import replaced
 from penstock.core.raft.decisions import Answer, NotLeader, Send
 from penstock.core.raft.ids import Destination, SnapshotId
 from penstock.core.raft.raft import Raft
@@ -72,7 +72,7 @@ class World:
         self._dice = self.chance.fork("world")
         self.shape = shape
         self.now_ms = 0
-        self.settings = replace(SETTINGS, fetch_bytes_max=shape.fetch_bytes_max)
+        self.settings = replaced(SETTINGS, fetch_bytes_max=shape.fetch_bytes_max)
         self.court = Court()
         self.counts: Counter[str] = Counter()
         self.through_wire = through_wire

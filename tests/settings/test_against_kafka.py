@@ -45,7 +45,13 @@ QUOTA_KEYS = {
 }
 OWN_PREFIX = "penstock."
 # A broker that hangs is noticed within seconds here; Kafka waits longer.
-QUICKER = {"broker.heartbeat.interval.ms": "2000", "broker.session.timeout.ms": "9000"}
+QUICKER = {
+    "broker.heartbeat.interval.ms": "2000",
+    "broker.session.timeout.ms": "9000",
+    "controller.quorum.fetch.timeout.ms": "2000",
+    "controller.quorum.election.timeout.ms": "1000",
+    "controller.quorum.request.timeout.ms": "2000",
+}
 SCOPES: dict[str, Mapping[str, Key]] = {
     "broker": {
         name: key

@@ -133,13 +133,48 @@ def test_names_that_kafka_has_dropped_have_no_meaning() -> None:
     assert "zookeeper.connect, inter.broker.protocol.version" in warning
 
 
+AS_BROKER = {
+    "process.roles": "broker",
+    "listeners": "PLAINTEXT://127.0.0.1:9092",
+    "controller.quorum.voters": "9@127.0.0.1:9093",
+}
+AS_CONTROLLER = {"process.roles": "controller", "listeners": "CONTROLLER://127.0.0.1:9093"}
+
+
+def test_a_node_may_have_one_role() -> None:
+    broker, controller = BrokerSettings(MINIMAL | AS_BROKER), BrokerSettings(MINIMAL | AS_CONTROLLER)
+    assert (broker.is_broker, broker.is_controller) == (True, False)
+    assert (controller.is_broker, controller.is_controller) == (False, True)
+    assert [endpoint.name for endpoint in broker.listeners.broker] == ["PLAINTEXT"]
+    assert not broker.listeners.controller
+    assert not controller.listeners.broker
+
+
+def test_a_controller_is_told_where_others_find_it() -> None:
+    told = MINIMAL | {"advertised.listeners": "PLAINTEXT://a:1,CONTROLLER://b:2"}
+    untold = MINIMAL | {"advertised.listeners": "PLAINTEXT://a:1"}
+    assert BrokerSettings(told).listeners.advertised_controller[0][2:] == ("b", 2)
+    assert BrokerSettings(untold).listeners.advertised_controller[0][2:] == ("127.0.0.1", 9093)
+    assert [point.host for point in BrokerSettings(told).listeners.advertised] == ["a"]
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"process.roles": "broker"}, "process.roles must be broker,controller"),
+        (AS_BROKER | {"controller.quorum.voters": "1@a:1"}, "must not include the id 1 of a node that is a broker"),
+        (AS_BROKER | {"controller.quorum.voters": ""}, "must be told where the controllers are"),
+        (AS_BROKER | {"listeners": MINIMAL["listeners"]}, "take CONTROLLER out of listeners"),
+        (AS_BROKER | {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT"}, "add CONTROLLER:PLAINTEXT"),
+        (AS_BROKER | {"controller.quorum.auto.join.enable": "true"}, "only a controller can join"),
+        (AS_BROKER | {"advertised.listeners": "OTHER://h:1"}, "no security protocol defined for listener OTHER"),
+        (AS_CONTROLLER | {"controller.quorum.voters": ""}, "must be told where the controllers are"),
+        (AS_CONTROLLER | {"controller.quorum.voters": "2@a:1"}, "must include the id 1 of this controller"),
+        (AS_CONTROLLER | {"listeners": MINIMAL["listeners"]}, "take PLAINTEXT out of listeners"),
+        (AS_CONTROLLER | {"controller.listener.names": "CONTROLLER,C2"}, "there is no C2"),
+        (AS_CONTROLLER | {"inter.broker.listener.name": "CONTROLLER"}, "CONTROLLER is a listener of controllers"),
+        (AS_CONTROLLER | {"listeners": "CONTROLLER://0.0.0.0:9093"}, "nonroutable"),
         ({"controller.quorum.voters": "1@a:1,1@b:1"}, "an id of its own"),
-        ({"controller.quorum.voters": "2@a:1"}, "must include this node's id 1"),
-        ({"controller.quorum.bootstrap.servers": "a:1,b:1"}, "name its members in controller.quorum.voters"),
+        ({"controller.quorum.voters": "2@a:1"}, "must include the id 1 of this controller"),
         ({"offsets.topic.compression.codec": "5"}, "Unknown compression type id: 5"),
         ({"log.dirs": "/a,/b"}, "one log directory"),
         ({"log.dir": "/a,/b"}, "one log directory"),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from penstock.core.metadata.image import BROKER_RESOURCE, Image
 from penstock.core.node.registrar import State
+from penstock.core.wire.api.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from tests.node.controller.nodes import Nodes
 from tests.node.controller.test_nodes import creation
 from tests.node.controller.test_plans import alteration
 from tests.node.controller.world import World, cluster
+from tests.settings_act.town import Town
 from tests.settings_act.trial import Trial
 
 SETTLED_MS = 1_000
 """So long after the start everything has its rhythm."""
+PARTITIONS = 24
+RATE = "follower.replication.throttled.rate"
 
 
 def _cluster(trial: Trial, **others: str) -> World:
@@ -86,3 +91,55 @@ def leader_at_any_price(trial: Trial, waited_ms: int) -> int:
     world.configure("t", unclean_leader_election_enable="true")
     world.run(waited_ms)
     return world.partition().leader
+
+
+def moves_under_way(trial: Trial, waited_ms: int, **others: str) -> int:
+    """How many copies are being made some time after a broker has joined; none of them ever arrives."""
+    world = _cluster(trial, **others)
+    world.create("t", *([1, 2] for _ in range(PARTITIONS)))
+    world.start(4)
+    world.run(waited_ms)
+    return world.committed.tally.reassigning
+
+
+class Uneven(Town):
+    """Two machines that hold everything, and one that holds nothing, and shall have its share."""
+
+    def __init__(self, trial: Trial, *, marked: bool = True) -> None:
+        super().__init__(trial, {"auto.balance.interval.ms": "100"})
+        self.begin()
+        assignments = [
+            CreatableReplicaAssignment(partition_index=index, broker_ids=[1, 2]) for index in range(PARTITIONS)
+        ]
+        wanted = CreatableTopic(name="t", num_partitions=-1, replication_factor=-1, assignments=assignments)
+        answer = self.ask(self.controller, CreateTopicsRequest(topics=[wanted], timeout_ms=10_000))
+        assert answer.topics[0].error_code == 0, answer
+        if marked:
+            self.alter(BROKER_RESOURCE, "3", {"auto.balance.pending": "true"})
+
+    @property
+    def image(self) -> Image:
+        return self.node(self.controller).image
+
+    @property
+    def share(self) -> int:
+        topic = self.image.topic("t")
+        return 0 if topic is None else len(topic.placed_on(3))
+
+
+def gets_its_share(trial: Trial, *, marked: bool = True) -> bool:
+    town = Uneven(trial, marked=marked)
+    return town.happens(lambda: town.share >= PARTITIONS // 2, 5)
+
+
+def rate_of_balancing(trial: Trial) -> str | None:
+    town = Uneven(trial)
+    town.wait(lambda: RATE in town.image.config(BROKER_RESOURCE, ""))
+    return town.image.config(BROKER_RESOURCE, "").get(RATE)
+
+
+def takes_new_partitions(trial: Trial) -> bool:
+    """Of all three machines, one that was cordoned by the trial."""
+    town = Town(trial).begin()
+    town.pass_time(2)
+    return town.node(town.controller).image.brokers[2].has_room

@@ -17,8 +17,9 @@ from penstock.core.wire.api import begin_quorum_epoch, end_quorum_epoch, fetch, 
 from penstock.core.wire.schema import Request
 from penstock.core.wire.stored.cluster_metadata import ConfigRecord
 from tests.log.memory_files import Disk, Inode
+from tests.node.towns import DynamicNodes, Town
 from tests.node.world import Client, Seeded, World
-from tests.settings_act.trial import Trial
+from tests.settings_act.trial import NOTHING, Trial
 
 CLUSTER = uuid_text(bytes(16))
 FOLDER = f"/data/{TOPIC}-0/"
@@ -103,6 +104,19 @@ def fetched_snapshot_bytes(trial: Trial) -> bool:
     return len(answer.topics[0].partitions[0].unaligned_records or b"") > 10
 
 
+# A controller that comes later
+
+
+def joins_by_itself(trial: Trial) -> bool:
+    """Whether a controller that was formatted without voters becomes one."""
+    given = {name: value for name, value in trial.settings(NOTHING).items() if value is not None}
+    town = Town(2, DynamicNodes(2, 1, given))
+    town.boot(1)
+    town.boot(2)
+    town.pass_time(10)
+    return town.voters(1) == [1, 2]
+
+
 # A voter whose peer is silent
 
 
@@ -111,9 +125,11 @@ class Silence:
 
     def __init__(self) -> None:
         self.dialled: list[WireEvents] = []
+        self.addresses: set[tuple[str, int]] = set()
 
     def dial(self, host: str, port: int, events: WireEvents) -> Silence:
         self.dialled.append(events)
+        self.addresses.add((host, port))
         return self
 
     def send(self, parts: Sequence[Buffer]) -> None:
@@ -165,10 +181,11 @@ def waits_long_before_it_runs(trial: Trial) -> bool:
     return Voter(trial, controller_quorum_request_timeout_ms="60000").due_in_ms >= 5_000
 
 
-def silence_of_a_leader_ms(trial: Trial) -> int:
+def silence_of_a_leader_s(trial: Trial) -> int:
+    """In whole seconds: not all followers wait equally long."""
     voter = Voter(trial)
     voter.follow()
-    return voter.leader_silent_ms_max
+    return voter.leader_silent_ms_max // 1000
 
 
 def delay_of_the_last_successor_ms(trial: Trial) -> int:
@@ -192,3 +209,8 @@ def rest_after_a_failure_ms(trial: Trial) -> int:
     voter = Voter(trial, **PATIENT)
     voter.turn(lambda: voter.network.dialled[0].lost(True))
     return voter.due_in_ms
+
+
+def asks_who_leads(trial: Trial) -> bool:
+    """Whether somebody is asked who is not named among the voters."""
+    return ("10.0.0.9", 9093) in Voter(trial).network.addresses

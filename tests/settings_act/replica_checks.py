@@ -17,6 +17,7 @@ PATIENT_OFFSETS = {
     "offsets.topic.num.partitions": "1",
     "offsets.topic.replication.factor": "3",
     "broker.session.timeout.ms": "60000",
+    "penstock.replica.silent.time.max.ms": "60000",
 }
 BATCH_BYTES = 3_000
 BATCHES = 5
@@ -115,7 +116,7 @@ def is_sent_elsewhere(trial: Trial) -> bool:
 def tries_often(trial: Trial, often: int, **others: str) -> bool:
     """Whether a follower asks a leader that it is cut off from more often than that in twenty seconds."""
     pair = Pair(trial, others)
-    pair.pass_time(1)
+    pair.pass_time(1.25)
     pair.separate_them()
     began_s = pair.now_s
     pair.pass_time(20)
@@ -125,9 +126,9 @@ def tries_often(trial: Trial, often: int, **others: str) -> bool:
 # In sync
 
 
-def is_dropped_within(trial: Trial, seconds: int) -> bool:
+def is_dropped_within(trial: Trial, seconds: int, **others: str) -> bool:
     """Whether a follower leaves the in-sync set that cannot get what its leader has."""
-    pair = Pair(trial)
+    pair = Pair(trial, others)
     pair.separate_them()
     assert pair.append(pair.leader, acks=1) == 0
     return pair.happens(lambda: pair.partition().isr == (pair.leader,), seconds)

@@ -167,6 +167,14 @@ _OF_THE_CLUSTER: Final[Mapping[str, Flip]] = {
         ("true", 2),
         ("false", 3),
     ),
+    "auto.balance.enable": Flip(cluster.gets_its_share, ("true", True), ("false", False)),
+    "auto.balance.pending": Flip(on(cluster.gets_its_share, marked=False), ("false", False), ("true", True)),
+    "auto.balance.interval.ms": Flip(on(cluster.moves_under_way, 9_000), ("5000", 10), ("60000", 0)),
+    "auto.balance.moves.max": Flip(on(cluster.moves_under_way, 9_000), ("10", 10), ("3", 3)),
+    "auto.balance.throttle.bytes.per.second": Flip(
+        cluster.rate_of_balancing, ("10485760", "10485760"), ("1000000", "1000000")
+    ),
+    "cordoned.log.dirs": Flip(cluster.takes_new_partitions, ("", True), ("*", False)),
     "leader.imbalance.check.interval.seconds": Flip(on(cluster.leader_after_a_while, 6_000), ("300", 3), ("5", 2)),
     "penstock.host": Flip(sockets.machine_of_node, (None, socket.gethostname()), ("here", "here")),
 }
@@ -190,18 +198,25 @@ _OF_REPLICAS: Final[Mapping[str, Flip]] = {
     "replica.fetch.min.bytes": Flip(replica.follows_at_once, ("1", True), ("10000", False)),
     "replica.fetch.response.max.bytes": Flip(replica.needs_a_fetch_for_each_batch, ("10485760", False), ("1000", True)),
     "replica.fetch.wait.max.ms": Flip(replica.fetches_often_when_idle, ("500", True), ("5000", False)),
-    "replica.lag.time.max.ms": Flip(on(replica.is_dropped_within, 15), ("30000", False), ("5000", True)),
+    "replica.lag.time.max.ms": Flip(
+        on(replica.is_dropped_within, 15, **{"penstock.replica.silent.time.max.ms": "60000"}),
+        ("30000", False),
+        ("5000", True),
+    ),
+    "penstock.replica.silent.time.max.ms": Flip(on(replica.is_dropped_within, 4), ("1500", True), ("20000", False)),
     "replica.socket.timeout.ms": Flip(on(replica.tries_often, 0), ("30000", False), ("2000", True)),
 }
 _OF_THE_QUORUM: Final[Mapping[str, Flip]] = {
-    "controller.quorum.election.timeout.ms": Flip(quorum.waits_long_before_it_runs, ("1000", False), ("5000", True)),
+    "controller.quorum.bootstrap.servers": Flip(quorum.asks_who_leads, ("", False), ("10.0.0.9:9093", True)),
+    "controller.quorum.auto.join.enable": Flip(quorum.joins_by_itself, ("false", False), ("true", True)),
+    "controller.quorum.election.timeout.ms": Flip(quorum.waits_long_before_it_runs, ("500", False), ("5000", True)),
     "controller.quorum.election.backoff.max.ms": Flip(
         quorum.delay_of_the_last_successor_ms, ("1000", 1000), ("300", 300)
     ),
-    "controller.quorum.fetch.timeout.ms": Flip(quorum.silence_of_a_leader_ms, ("2000", 2000), ("7000", 7000)),
+    "controller.quorum.fetch.timeout.ms": Flip(quorum.silence_of_a_leader_s, ("1000", 1), ("7000", 7)),
     "controller.quorum.fetch.max.bytes": Flip(quorum.fetched_batches, ("1048576", True), ("1", False)),
     "controller.quorum.fetch.snapshot.max.bytes": Flip(quorum.fetched_snapshot_bytes, ("1048576", True), ("10", False)),
-    "controller.quorum.request.timeout.ms": Flip(quorum.patience_with_a_request_ms, ("2000", 2000), ("700", 700)),
+    "controller.quorum.request.timeout.ms": Flip(quorum.patience_with_a_request_ms, ("1000", 1000), ("700", 700)),
     "controller.quorum.retry.backoff.ms": Flip(quorum.rest_after_a_failure_ms, ("20", 20), ("600", 600)),
     "metadata.log.segment.bytes": Flip(quorum.metadata_segments, ("1073741824", 1), ("8388608", 2)),
     "metadata.log.max.record.bytes.between.snapshots": Flip(

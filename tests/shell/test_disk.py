@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import errno
 import os
 import resource
@@ -221,6 +220,25 @@ def test_before_the_node_serves_a_cold_read_just_waits(tmp_path: Path) -> None:
         bench.append(file, b"0123456789")
         bench.disk.starting = True
         assert bench.disk.perform(ports.Read(file, 2, 3), lambda _: None) == b"234"
+
+    on_a_loop(test, 100, ColdReader())
+
+
+def test_a_node_that_others_wait_for_does_nothing_for_long_while_it_starts(tmp_path: Path) -> None:
+    async def test(bench: Bench) -> None:
+        file, other = File(str(tmp_path / "cold")), File(str(tmp_path / "other"))
+        bench.append(file, b"0123456789")
+        bench.disk.starting = True
+        folder = ports.SyncDir(str(tmp_path))
+        long: list[FileOp] = [ports.Read(file, 2, 3), ports.Sync(file), folder, ports.Unlink(other)]
+        for op in long:
+            assert bench.disk.perform(op, lambda _: None) is not LATER
+        bench.disk.has_company = True
+        for op in long:
+            later: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+            assert bench.disk.perform(op, later.set_result) is LATER
+            assert not isinstance(await later, FileFailure)
+        assert bench.disk.perform(ports.ListDir(str(tmp_path)), lambda _: None) is not LATER
 
     on_a_loop(test, 100, ColdReader())
 
@@ -447,7 +465,7 @@ def test_while_the_node_starts_operations_together_finish_at_once(tmp_path: Path
 @pytest.mark.parametrize("by_one_call", [True, False])
 def test_a_whole_folder_is_synced(tmp_path: Path, by_one_call: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not by_one_call:
-        monkeypatch.setattr(whole_sync, "_syncfs", None)
+        monkeypatch.setattr(whole_sync, "_syncfs", lambda: None)
     synced: list[str] = []
     one_by_one = whole_sync.sync_path
     monkeypatch.setattr(whole_sync, "sync_path", lambda path: (synced.append(path), one_by_one(path)))
@@ -465,12 +483,8 @@ def test_a_whole_folder_is_synced(tmp_path: Path, by_one_call: bool, monkeypatch
 
 
 def test_a_sync_of_everything_that_fails_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(fd: int) -> int:
-        ctypes.set_errno(errno.EIO)
-        return -1
-
     async def test(bench: Bench) -> None:
-        monkeypatch.setattr(whole_sync, "_syncfs", fail)
+        monkeypatch.setattr(whole_sync, "_syncfs", lambda: lambda fd: errno.EIO)
         assert (await bench.perform(ports.SyncTree(str(tmp_path)))).errno == errno.EIO
 
     on_a_loop(test)

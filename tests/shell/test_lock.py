@@ -18,6 +18,14 @@ print("held", flush=True)
 sys.stdin.read()
 """
 
+JAVA = """
+import fcntl, sys
+file = open(sys.argv[1] + "/.lock", "w")
+fcntl.lockf(file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
 
 def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
     folder = str(tmp_path / "data")
@@ -29,9 +37,10 @@ def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
     FolderLock(folder).release()
 
 
-def test_a_killed_owner_leaves_no_lock_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", [HOLDER, JAVA], ids=["ours", "Java's kind of lock"])
+def test_a_killed_owner_leaves_no_lock_behind(tmp_path: Path, program: str) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(tmp_path)],
+        [sys.executable, "-c", program, str(tmp_path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={"PYTHONPATH": ":".join(filter(None, sys.path))},

@@ -15,7 +15,7 @@ from penstock.core.base.settings import BrokerSettings
 from penstock.core.wire.api.api_versions import ApiVersionsRequest
 from penstock.core.wire.api.metadata import MetadataRequest
 from penstock.shell.main import Host, _note, make_runner, serve
-from penstock.shell.outbox import CHUNK_BYTES
+from penstock.shell.outbox import CHUNK_BYTES, GATHERED_BYTES_MAX, Outbox
 from penstock.testing.serving import Ports, node_settings
 from tests.node.world import fetch, found_in, produce, values_of
 from tests.shell.hosting import Peer, hosted, run, until
@@ -43,6 +43,34 @@ def test_a_node_serves_on_either_loop(
             peer.close()
 
     run(test, loop)
+
+
+@each_way
+@pytest.mark.parametrize("size", [1, GATHERED_BYTES_MAX // 2, GATHERED_BYTES_MAX])
+def test_a_small_answer_leaves_in_one_piece_whatever_it_is_made_of(
+    tmp_path: Path, direct: bool, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In pieces it would wake its reader for each."""
+    pieces: list[int] = []
+    write = Outbox._write
+
+    def watched(outbox: Outbox, data: bytes) -> None:
+        pieces.append(len(data))
+        write(outbox, data)
+
+    async def test() -> None:
+        async with hosted(tmp_path, direct=direct) as host:
+            peer = await Peer.connect(host)
+            await peer.create("t")
+            await peer.ask(produce("t", bytes(size)), 9)
+            monkeypatch.setattr(Outbox, "_write", watched)
+            found = found_in(await peer.ask(fetch({("t", 0): 0}), 11))
+            assert values_of(found["t", 0].records) == [bytes(size)]
+            peer.close()
+
+    run(test)
+    is_whole = pieces[0] > size
+    assert is_whole is (size < GATHERED_BYTES_MAX)
 
 
 @each_loop

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from penstock.sim.report import Report
 
@@ -21,7 +21,7 @@ LOG_MUST_HAPPEN = (
 )
 
 
-def run_all(run: Callable[[int], Report], seeds: range, must_happen: tuple[str, ...]) -> None:
+def run_all(run: Callable[[int], Report], seeds: Iterable[int], must_happen: tuple[str, ...]) -> None:
     counts: Counter[str] = Counter()
     failures = []
     for seed in seeds:

@@ -8,7 +8,34 @@ from dataclasses import replace
 import pytest
 
 from penstock.sim.cluster_court import ClusterCourt
-from penstock.sim.events import Acknowledged, Batch, Down, Event, Held, Leads, Partition, Read, Sent, Up, Watermark
+from penstock.sim.events import (
+    Acknowledged,
+    Batch,
+    CommitAcknowledged,
+    CommitRead,
+    CommitSent,
+    Decided,
+    Down,
+    EndSeen,
+    Event,
+    FetchAnswered,
+    FetchAsked,
+    FetchPart,
+    Found,
+    GroupSaw,
+    Held,
+    InSync,
+    Leads,
+    Partition,
+    Published,
+    Read,
+    Sent,
+    Trusts,
+    Up,
+    Waited,
+    Wanted,
+    Watermark,
+)
 from penstock.sim.invariants import Violation
 from penstock.sim.scheduler import Scheduler
 from penstock.sim.trace import Trace
@@ -17,6 +44,10 @@ P = Partition("kept", 0)
 LEADER = Leads(P, epoch=3, machine=1, life=1)
 BATCH = Batch(P, "one", 0, (b"a", b"b"), idempotent=True)
 WRITTEN = (Sent(BATCH), Acknowledged(BATCH, 0))
+COMMITTED = (CommitSent("g", P, 5), CommitAcknowledged("g", P, 5))
+ASKED = FetchAsked("reader", 1, {P: 3}, machine=1)
+SILENCE = FetchAnswered("reader", 1, ())
+NEWS = FetchAnswered("reader", 1, (FetchPart(P, 0, 5, (), next_offset=5),))
 
 RIGHT: dict[str, Sequence[Event]] = {
     "one leader after the other": (LEADER, replace(LEADER, machine=2, epoch=4)),
@@ -27,6 +58,29 @@ RIGHT: dict[str, Sequence[Event]] = {
     "equal replicas": (Held(P, {1: b"abc", 2: b"abc", 3: b"abc"}),),
     "what was acknowledged is read": (*WRITTEN, Down(True, {}, machine=2), Read(P, 0, 2, ((0, b"a"), (1, b"b")))),
     "a machine that comes back with nothing": (*WRITTEN, Down(True, {}, machine=2), Up({}, 2)),
+    "an end for each client": (EndSeen("a", P, 5), EndSeen("b", P, 3), EndSeen("a", P, 5)),
+    "a fetch that is told news": (Watermark(LEADER, 5), ASKED, NEWS),
+    "nothing to tell": (Watermark(LEADER, 3), ASKED, Watermark(LEADER, 5), SILENCE),
+    "a new leader that knows nothing yet": (
+        Watermark(LEADER, 5),
+        ASKED,
+        Watermark(replace(LEADER, epoch=4), 2),
+        SILENCE,
+    ),
+    "another one's news": (Watermark(replace(LEADER, machine=2), 5), ASKED, SILENCE),
+    "equal metadata": (Published(1, 1, 7, "a"), Published(2, 1, 7, "a"), Published(1, 1, 8, "b")),
+    "a new life that begins again": (Published(1, 1, 7, "a"), Published(1, 2, 3, "c")),
+    "who is in sync has it": (InSync(P, 5, {1: 7, 2: 5}),),
+    "what was decided, or asked for since": (
+        Wanted("x", "1"),
+        Decided("x", "1"),
+        Wanted("x", "2"),
+        Found("x", "1"),
+        Found("x", "2"),
+    ),
+    "a group that goes over something twice": (GroupSaw("g", P, 0, 5), GroupSaw("g", P, 3, 8), GroupSaw("g", P, 8, 9)),
+    "a commit, and a later one": (*COMMITTED, CommitSent("g", P, 9), CommitRead("g", P, 9, 0)),
+    "a long wait": (Waited("a", 20_000, excused=False),),
 }
 WRONG: dict[str, Sequence[Event]] = {
     "OneLeader": (LEADER, replace(LEADER, machine=2)),
@@ -34,6 +88,18 @@ WRONG: dict[str, Sequence[Event]] = {
     "ReplicasAgree": (Held(P, {1: b"abc", 2: b"abc", 3: b"abd"}),),
     # The power loss of one machine is no excuse.
     "AcknowledgedIsReadable": (*WRITTEN, Down(True, {}, machine=2), Read(P, 0, 1, ((0, b"a"),))),
+    "EndsRise": (EndSeen("a", P, 5), EndSeen("a", P, 3)),
+    "LeadersTellNews": (Watermark(LEADER, 5), ASKED, SILENCE),
+    "MetadataAgrees: machine 2 has other": (Published(1, 1, 7, "a"), Published(2, 1, 7, "b")),
+    "MetadataAgrees: machine 1 went back": (Published(1, 1, 7, "a"), Published(1, 1, 6, "b")),
+    "InSyncHaveIt": (InSync(P, 5, {1: 7, 2: 4}),),
+    "LeaseEndsFirst": (Trusts(1, 1),),
+    "DecisionsSurvive": (Wanted("x", "1"), Decided("x", "1"), Wanted("x", "2"), Decided("x", "2"), Found("x", "1")),
+    "GroupsSeeEverything": (GroupSaw("g", P, 0, 5), GroupSaw("g", P, 6, 8)),
+    "CommitsSurvive": (*COMMITTED, Down(True, {}, machine=2), CommitRead("g", P, 7, 0)),
+    # A member of an old generation was heard.
+    "CommitsRise": (*COMMITTED, CommitSent("g", P, 3), CommitRead("g", P, 3, 0)),
+    "FetchesEndInTime": (Waited("a", 40_000, excused=False),),
     "NoDuplicate": (*WRITTEN, Read(P, 0, 3, ((0, b"a"), (1, b"b"), (2, b"b")))),
 }
 

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.sim.cluster_scenario import ClusterSpec, draw_cluster, make_cluster, run_cluster_seed
+from penstock.sim.cluster_scenario import make_cluster, run_cluster_seed
+from penstock.sim.cluster_spec import ClusterSpec, draw_cluster
 from penstock.sim.report import Report
 from penstock.sim.scheduler import SECOND
 from penstock.sim.storm import parse_storm
 from tests.sim.many_seeds import run_all
 
 SEEDS = range(6)
+FOUND = (12, 65, 348)
+"""Seeds that have shown something: a false OFFSET_OUT_OF_RANGE, a lost record, a partition without a leader."""
 BRIEF_US = 8 * SECOND
 BRIEF_RECORDS = 100
 MUST_HAPPEN = ("records-acknowledged", "crash", "power-loss", "pause", "fault-cut", "fault-isolate", "Down", "Up")
@@ -20,7 +23,9 @@ MUST_HAPPEN = ("records-acknowledged", "crash", "power-loss", "pause", "fault-cu
 
 def brief(seed: int, storm: str = "") -> ClusterSpec:
     """A seed's workload, for a short while, with a storm of one's own."""
-    return replace(draw_cluster(seed, 3), storm=parse_storm(storm), storm_us=BRIEF_US, records_min=BRIEF_RECORDS)
+    return replace(
+        draw_cluster(seed, 3), storm=parse_storm(storm), errands=(), storm_us=BRIEF_US, records_min=BRIEF_RECORDS
+    )
 
 
 def run_briefly(seed: int) -> Report:
@@ -56,7 +61,7 @@ def test_every_drawn_run_is_large_enough() -> None:
         assert spec.storm_us >= 60 * SECOND
         assert any(plan.acks == -1 for plan in spec.producers)
         unlucky = {fault.one for fault in spec.storm if fault.kind == "power-loss"}
-        assert len(unlucky) < 2 or all(topic.configs["flush.messages"] == "1" for topic in spec.topics)
+        assert len(unlucky) < 2 or spec.topics[0].configs["flush.messages"] == "1"
 
 
 def test_machines_are_formatted_once_and_for_one_cluster() -> None:
@@ -76,4 +81,4 @@ def _meta(disk: object) -> list[str]:
 
 @pytest.mark.slow
 def test_a_cluster_keeps_its_promises() -> None:
-    run_all(run, SEEDS, MUST_HAPPEN)
+    run_all(run, [*SEEDS, *FOUND], MUST_HAPPEN)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.sim.cluster_scenario import draw_cluster, run_cluster_seed
+from penstock.sim.cluster_scenario import run_cluster_seed
+from penstock.sim.cluster_spec import draw_cluster
 from penstock.sim.run import CLUSTER_MUST_HAPPEN
 from tests.sim.many_seeds import SEEDS_PER_TEST, run_all
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "src" / "penstock"
-BINARY_SUFFIXES = {".png", ".jpg", ".gif", ".svg", ".log", ".index", ".timeindex", ".bin", ".gz"}
+BINARY_SUFFIXES = {".png", ".jpg", ".gif", ".svg", ".log", ".index", ".timeindex", ".bin", ".gz", ".xz"}
 
 
 @cache

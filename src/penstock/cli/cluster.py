@@ -1,16 +1,22 @@
-"""`penstock cluster`: who is in the cluster and what it speaks."""
+"""`penstock cluster`: who is in the cluster, how it is, what it speaks, and what is moved in it."""
 
 from typing import Annotated
 
 import typer
 
+from penstock.cli.cluster_balance import balance
+from penstock.cli.cluster_decommission import decommission
+from penstock.cli.cluster_health import health
+from penstock.cli.cluster_quorum import quorum
+from penstock.cli.cluster_reassign import reassign
 from penstock.cli.output import Output, bytes_text, print_facts, print_json, print_rows, print_table
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
 from penstock.client.admin import Admin
+from penstock.client.quorum import describe_quorum
 from penstock.core.wire.api_table import APIS
 from penstock.core.wire.registry import api_name
 
-app = typer.Typer(help="Look at the cluster.", no_args_is_help=True)
+app = typer.Typer(help="Look at the cluster, and move what is in it.", no_args_is_help=True)
 
 BROKER_COLUMNS = ("broker", "address", "rack", "controller", "data", "partitions", "size")
 
@@ -24,9 +30,10 @@ def info(
         admin = Admin(client)
         cluster, features = admin.cluster(), admin.features()
         topics, folders = client.topics(), admin.log_dirs()
+        controller = describe_quorum(client).leader
     facts = {
         "cluster_id": cluster.cluster_id,
-        "controller": cluster.controller,
+        "controller": controller,
         "topics": len(topics),
         "partitions": sum(len(topic.partitions) for topic in topics),
     }
@@ -38,7 +45,7 @@ def info(
                 broker.node_id,
                 broker.address,
                 broker.rack,
-                broker.node_id == cluster.controller,
+                broker.node_id == controller,
                 [folder.path for folder in own],
                 sum(len(folder.sizes) for folder in own),
                 sum(sum(folder.sizes.values()) for folder in own),
@@ -71,3 +78,10 @@ def api_versions(
         known = (ours.version_min, ours.version_max) if ours else (None, None)
         rows.append((key, api_name(key), versions.start, versions.stop - 1, *known))
     print_rows(output, ("key", "api", "oldest", "newest", "our oldest", "our newest"), rows)
+
+
+app.command("health")(health)
+app.command("quorum")(quorum)
+app.command("reassign")(reassign)
+app.command("balance")(balance)
+app.command("decommission")(decommission)

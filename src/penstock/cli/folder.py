@@ -4,6 +4,7 @@ DIR/pid                          the `penstock up` that holds the folder
 DIR/node-1/                      the node's data
 DIR/node-1/pid                   its process, held by the node itself however it was started
 DIR/node-1/server.properties     its settings
+DIR/node-4/up.pid                the `penstock up --join` above a node that has joined
 """
 
 import os
@@ -25,6 +26,25 @@ class NodeFolder:
         self.number = number
         self.settings_path = os.path.join(path, "server.properties")
         self.pid_file = PidFile(os.path.join(path, "pid"))
+        # Who looks after a node that has joined: an `up` of its own, or the one that holds the whole folder.
+        self.up_file = PidFile(os.path.join(path, "up.pid"))
+
+    def text(self) -> str:
+        """Its settings; nothing where there are none yet."""
+        try:
+            with open(self.settings_path, encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def write_settings(self, text: str) -> None:
+        os.makedirs(self.path, exist_ok=True)
+        with open(self.settings_path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def runner(self) -> int | None:
+        """The process that runs this node or is about to, if there is one."""
+        return self.pid_file.holder() or self.up_file.holder()
 
 
 class ClusterFolder:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from penstock.cli.folder import ClusterFolder, NodeFolder
-from penstock.cli.node_settings import HOST, ports_of
+from penstock.cli.node_settings import address_of, has_joined
 from penstock.cli.supervising import STOP_SECONDS_MAX
 from penstock.cli.talk import Refused, complain, say
 
@@ -18,12 +18,13 @@ ANSWER_SECONDS_MAX = 1.0
 
 
 def down(data_dir: str) -> int:
-    """Stop what runs in a folder: the `up` that holds it, and nodes that were started by themselves."""
+    """Stop what runs in a folder: the `up` that holds it, nodes that have joined, and those started by themselves."""
     folder = ClusterFolder(data_dir)
     nodes = folder.require()
-    stopped = _stop(folder.pid_file.holder)
+    stopped = stop_process(folder.pid_file.holder)
     for node in nodes:
-        stopped |= _stop(node.pid_file.holder)
+        stopped |= stop_process(node.up_file.holder)
+        stopped |= stop_process(node.pid_file.holder)
     say("stopped" if stopped else f"nothing runs in {folder.shown}")
     return 0
 
@@ -51,7 +52,7 @@ def reset(data_dir: str, yes: bool) -> int:
     folder = ClusterFolder(data_dir)
     nodes = folder.require()
     folder.refuse_strangers()
-    pids = [pid for file in (folder.pid_file, *(node.pid_file for node in nodes)) if (pid := file.holder())]
+    pids = [pid for pid in (folder.pid_file.holder(), *(node.runner() for node in nodes)) if pid]
     if pids:
         raise Refused(f"{folder.shown} is in use (process {pids[0]})", f"stop it first: {folder.command('down')}")
     if not yes:
@@ -63,7 +64,7 @@ def reset(data_dir: str, yes: bool) -> int:
     return 0
 
 
-def _stop(holder: Callable[[], int | None]) -> bool:
+def stop_process(holder: Callable[[], int | None]) -> bool:
     """Ask the process that holds a pid file to stop and wait until it has; False if there was none."""
     pid = holder()
     if pid is None:
@@ -84,15 +85,11 @@ def _stop(holder: Callable[[], int | None]) -> bool:
 
 def _status_of(node: NodeFolder, cluster_is_up: bool) -> tuple[int, str, int | None, str | None, str]:
     """A node writes its pid when it can serve; before that only the `up` above it shows that it is on its way."""
-    pid = node.pid_file.holder()
-    try:
-        with open(node.settings_path, encoding="utf-8") as file:
-            ports = ports_of(file.read())
-    except FileNotFoundError:
-        ports = None
-    address = f"{HOST}:{ports[0]}" if ports else None
+    pid, text = node.pid_file.holder(), node.text()
+    address = address_of(text)
     if pid is None:
-        state = "starting" if cluster_is_up else "stopped"
+        is_coming = node.up_file.holder() is not None if has_joined(text) else cluster_is_up
+        state = "starting" if is_coming else "stopped"
     else:
         state = "serving" if address and _answers(address) else "not answering"
     return node.number, state, pid, address, node.path

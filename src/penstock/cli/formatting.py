@@ -1,9 +1,13 @@
-"""Making a data folder a node's own: writes `meta.properties`, whole or not at all."""
+"""Making a data folder a node's own: writes `meta.properties`, and the first voters, whole or not at all."""
 
 import os
 
 from penstock.cli.talk import Refused
+from penstock.core.log.names import METADATA_DIR
 from penstock.core.metadata.storage import META_FILE, META_VERSION, Meta, decode_meta, encode_meta, new_uuid, uuid_text
+
+FOUNDING_FILE = "00000000000000000000-0000000000.checkpoint"
+"""The snapshot that stands before the first record of the metadata log."""
 
 
 def new_id() -> str:
@@ -22,17 +26,26 @@ def read_meta(folder: str) -> Meta | None:
         raise Refused(f"cannot read {folder}: {failure.strerror}", "check log.dirs in the settings") from None
 
 
-def format_folder(folder: str, cluster_id: str, node_id: int) -> Meta:
-    """Write the file under another name first, so that a crash leaves either nothing or all of it."""
-    meta = Meta(META_VERSION, cluster_id, node_id, new_id())
-    path = os.path.join(folder, META_FILE)
+def format_folder(
+    folder: str, cluster_id: str, node_id: int, directory_id: str | None = None, founding: bytes | None = None
+) -> Meta:
+    """Make a folder a node's. `founding` is the first snapshot of the metadata, where the cluster's voters are kept
+    there; it comes before the file that says that the folder is complete."""
+    meta = Meta(META_VERSION, cluster_id, node_id, directory_id or new_id())
+    if founding is not None:
+        _write(os.path.join(folder, METADATA_DIR, FOUNDING_FILE), founding)
+    _write(os.path.join(folder, META_FILE), encode_meta(meta))
+    return meta
+
+
+def _write(path: str, data: bytes) -> None:
+    """Write a file under another name first, so that a crash leaves either nothing or all of it."""
     try:
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(f"{path}.tmp", "wb") as file:
-            file.write(encode_meta(meta))
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(f"{path}.tmp", path)
     except OSError as failure:
         raise Refused(f"cannot write {path}: {failure.strerror}", "check log.dirs in the settings") from None
-    return meta

@@ -4,6 +4,7 @@ Typer and rich take longer to import than a node takes to serve. `up`, `node` an
 a plain parser (`cli.plain`); everything else, and every `--help`, goes to the full application (`cli.app`).
 """
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -35,6 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     completing = "_PENSTOCK_COMPLETE" in os.environ
     if arguments and arguments[0] in PLAIN_COMMANDS and not HELP.intersection(arguments) and not completing:
+        if arguments[0] == "node":
+            # What it loads now stays for its life. To look for garbage among that would be a tenth of its start.
+            gc.disable()
         from penstock.cli import plain
 
         return plain.run(arguments[0], arguments[1:])

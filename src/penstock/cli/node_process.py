@@ -11,6 +11,8 @@ from penstock.cli.node_settings import Ports
 
 READY_FD_VARIABLE = "PENSTOCK_READY_FD"
 RESTART_SECONDS_MAX = 30.0
+# How a node ends that somebody else has asked to stop.
+STOPPED = "has stopped"
 # A node that served for this long has earned a restart without delay.
 STEADY_SECONDS = 60.0
 
@@ -67,6 +69,8 @@ class NodeProcess:
         code = self._process.poll() if self._process is not None else None
         if code is None or (code == 0 and not of_any_exit):
             return None
+        if code == 0:
+            return STOPPED
         if code < 0:
             return f"was killed by {signal.Signals(-code).name}"
         return f"ended with exit code {code}"

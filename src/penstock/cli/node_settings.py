@@ -4,6 +4,7 @@ A file that exists keeps what a person wrote into it; later lines win, and `up` 
 """
 
 import re
+from collections.abc import Iterable
 
 from penstock.cli.talk import Refused
 
@@ -17,10 +18,12 @@ _MARK = "# Written by `penstock up` at each start; change what is above, or use 
 _LOCAL_DEFAULTS = {"group.initial.rebalance.delay.ms": "0"}
 _REPLICATED_DEFAULTS = {"default.replication.factor": "3", "min.insync.replicas": "2"}
 _REPLICAS = 3
+_JOINED = re.compile(r"^process\.roles=broker$", re.MULTILINE)
 _DECIDED_BY = {
     "node.id": "--nodes",
     "process.roles": "--nodes",
     "controller.quorum.voters": "--nodes",
+    "controller.quorum.bootstrap.servers": "--join",
     "controller.listener.names": "--nodes",
     "listeners": "--port",
     "advertised.listeners": "--port",
@@ -31,21 +34,43 @@ _DECIDED_BY = {
 
 
 class Ports:
-    """The ports of one node."""
+    """The ports of one node; one that has joined a cluster is no controller, and may be reached at another address."""
 
-    def __init__(self, number: int, port: int, metrics_port: int) -> None:
+    def __init__(
+        self, number: int, port: int, metrics_port: int, *, has_joined: bool = False, host: str = HOST
+    ) -> None:
         self.number = number
         self.client = port + number - 1
         self.controller = port + CONTROLLER_PORT_OFFSET + number
         self.metrics = metrics_port + number - 1
+        self.has_joined = has_joined
+        self.host = host
 
     def all(self) -> tuple[int, ...]:
-        return (self.client, self.controller, self.metrics)
+        return (self.client, self.metrics) if self.has_joined else (self.client, self.controller, self.metrics)
+
+    @property
+    def address(self) -> str:
+        """Where clients connect."""
+        return f"[{self.host}]:{self.client}" if ":" in self.host else f"{self.host}:{self.client}"
+
+
+def joined_settings(own: Ports, controllers: Iterable[str], listener: str, data_path: str) -> dict[str, str]:
+    """The keys that `up` decides for a node that joins a cluster, given where the controllers of that are."""
+    return {
+        "process.roles": "broker",
+        "node.id": str(own.number),
+        "listeners": f"PLAINTEXT://{own.address}",
+        "controller.listener.names": listener,
+        "controller.quorum.bootstrap.servers": ",".join(controllers),
+        "log.dirs": data_path,
+        METRICS_PORT_KEY: str(own.metrics),
+    }
 
 
 def own_settings(ports: list[Ports], number: int, data_path: str) -> dict[str, str]:
-    """The keys that `up` decides for a node, given the ports of all of them."""
-    own = ports[number - 1]
+    """The keys that `up` decides for a node that controls, given the ports of all that do."""
+    own = next(each for each in ports if each.number == number)
     return {
         "process.roles": "broker,controller",
         "node.id": str(number),
@@ -59,10 +84,36 @@ def own_settings(ports: list[Ports], number: int, data_path: str) -> dict[str, s
 
 def ports_of(text: str) -> tuple[int, int] | None:
     """The client and metrics ports that a settings file of ours names, if it does."""
-    settings = _parse(text)
-    client = re.search(r"PLAINTEXT://[^,]*:([0-9]+)", settings.get("listeners", ""))
-    metrics = settings.get(METRICS_PORT_KEY, "")
-    return (int(client[1]), int(metrics)) if client and metrics.isdecimal() else None
+    client, metrics = _client_listener(text), _parse(text).get(METRICS_PORT_KEY, "")
+    return (int(client[2]), int(metrics)) if client and metrics.isdecimal() else None
+
+
+def address_of(text: str) -> str | None:
+    """Where the node of a settings file serves clients."""
+    client = _client_listener(text)
+    return f"{client[1]}:{client[2]}" if client else None
+
+
+def own_ports(text: str, number: int) -> Ports | None:
+    """All that a settings file says of where a node that has joined a cluster listens."""
+    client, ports = _client_listener(text), ports_of(text)
+    if client is None or ports is None:
+        return None
+    return Ports(number, ports[0] - number + 1, ports[1] - number + 1, has_joined=True, host=client[1].strip("[]"))
+
+
+def has_joined(text: str) -> bool:
+    """Whether a settings file of ours is that of a node which has joined a cluster."""
+    return _JOINED.search(text) is not None
+
+
+def inherited(text: str) -> dict[str, str]:
+    """What the settings of a node say beside what is each node's own."""
+    return {key: value for key, value in _parse(text).items() if key not in _DECIDED_BY}
+
+
+def _client_listener(text: str) -> re.Match[str] | None:
+    return re.search(r"PLAINTEXT://([^,]*):([0-9]+)", _parse(text).get("listeners", ""))
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, str]:

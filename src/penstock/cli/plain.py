@@ -16,7 +16,8 @@ USAGE = 2
 
 
 class Option(NamedTuple):
-    """One option. `kind` is the type of its value; a `bool` takes none, a `list` may be given several times."""
+    """One option. `kind` is the type of its value; a `bool` takes none, a `list` may be given several times. With a
+    `bare` value it may be given without one."""
 
     flag: str
     kind: type
@@ -25,6 +26,7 @@ class Option(NamedTuple):
     metavar: str = ""
     choices: tuple[str, ...] = ()
     short: str = ""
+    bare: str | None = None
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -61,6 +63,14 @@ COMMANDS = (
             Option("--config", str, None, "settings for every node, in Kafka's format", "FILE"),
             _SET,
             Option("--restart", bool, False, "start a node again when it dies"),
+            Option(
+                "--join",
+                str,
+                None,
+                "start one more node of a cluster that runs: of the folder's, or of the one at this address",
+                "[HOST:PORT]",
+                bare="",
+            ),
         ),
     ),
     Command("down", "Stop the cluster of a folder.", "penstock.cli.folder_commands:down", (_DATA_DIR,)),
@@ -123,5 +133,7 @@ def _parser(command: Command) -> argparse.ArgumentParser:
                 metavar=option.metavar or None,
                 choices=option.choices or None,
                 help=option.help,
+                nargs=None if option.bare is None else "?",
+                const=option.bare,
             )
     return parser

@@ -26,7 +26,8 @@ def sim(
     seeds: Annotated[str, typer.Option("--seeds", metavar="N|N-M", help="A seed, or a range of them.")] = "0-19",
     nodes: Annotated[int, typer.Option("--nodes", min=1, max=NODES_MAX, help="How many machines there are.")] = 1,
     storm: Annotated[
-        Path | None, typer.Option("--storm", metavar="FILE", help="The faults, a line each, instead of drawn ones.")
+        Path | None,
+        typer.Option("--storm", metavar="FILE", help="Faults and errands, a line each, instead of drawn ones."),
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per seed.")] = False,
     output: OutputOption = Output.TABLE,
@@ -75,13 +76,14 @@ def _seeds(text: str) -> range:
 
 def _storm(path: Path, nodes: int) -> str:
     """The text of a storm that machines of such a number can be in."""
-    from penstock.sim.storm import BadStorm, parse_storm
+    from penstock.sim.cluster_spec import parse_happenings
+    from penstock.sim.storm import BadStorm
 
     if nodes == 1:
         raise Refused("a storm needs several machines", "add --nodes 3")
     try:
         text = path.read_text()
-        faults = parse_storm(text)
+        faults, _ = parse_happenings(text)
     except OSError as error:
         raise Refused(f"{path} cannot be read: {error.strerror}") from None
     except BadStorm as error:

@@ -5,15 +5,18 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.first_voters import NO_VOTERS, Asked, first_voters
 from penstock.cli.formatting import format_folder, new_id, read_meta
 from penstock.cli.node_settings import read_settings_file
 from penstock.cli.output import Output, print_json, print_rows
 from penstock.cli.session import OutputOption
+from penstock.cli.storage_import import import_
 from penstock.cli.talk import Refused, say
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.metadata.storage import Meta, uuid_bytes
 
 app = typer.Typer(help="Prepare and look at data folders.", no_args_is_help=True)
+app.command("import")(import_)
 
 ConfigFile = Annotated[Path, typer.Option("--config", "-c", help="server.properties of the node.")]
 
@@ -23,10 +26,24 @@ def format_(
     config: ConfigFile,
     cluster_id: Annotated[str | None, typer.Option("--cluster-id", "-t", help="The same for all nodes.")] = None,
     ignore_formatted: Annotated[bool, typer.Option("--ignore-formatted", "-g", help="Skip formatted ones.")] = False,
+    standalone: Annotated[bool, typer.Option("--standalone", "-s", help="This is the first controller.")] = False,
+    initial_controllers: Annotated[
+        str | None,
+        typer.Option(
+            "--initial-controllers", "-I", metavar="ID@HOST:PORT:DIRECTORY,...", help="The first controllers."
+        ),
+    ] = None,
+    no_initial_controllers: Annotated[
+        bool, typer.Option("--no-initial-controllers", "-N", help="It is to be added to those there are.")
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Write meta.properties into the node's data folders. A node does this by itself when it starts in a new one."""
+    """Write meta.properties into the node's data folders, and the first voters, where those are kept in the metadata.
+
+    A node that stands alone does this by itself when it starts in a new folder.
+    """
     settings = BrokerSettings(read_settings_file(str(config)))
+    first = first_voters(settings, Asked(standalone, initial_controllers, no_initial_controllers))
     folders = _folders(settings)
     formatted = {folder: meta for folder in folders if (meta := read_meta(folder)) is not None}
     if formatted and not ignore_formatted:
@@ -37,7 +54,8 @@ def format_(
     chosen = _cluster_id(cluster_id, list(formatted.values()))
     for folder in folders:
         if folder not in formatted:
-            formatted[folder] = format_folder(folder, chosen, settings.node_id)
+            kept = first if folder == settings.metadata_log_dir else NO_VOTERS
+            formatted[folder] = format_folder(folder, chosen, settings.node_id, *kept)
     if output is Output.JSON:
         print_json([_facts(folder, formatted[folder]) for folder in folders])
     else:
@@ -54,6 +72,12 @@ def info(config: ConfigFile, output: OutputOption = Output.TABLE) -> None:
     if None in found.values():
         say("format it with `penstock storage format`, or start the node: it formats a new folder by itself")
         raise typer.Exit(1)
+
+
+@app.command("random-uuid")
+def random_uuid() -> None:
+    """Print a new id, for a cluster or a directory."""
+    print(new_id())
 
 
 def _folders(settings: BrokerSettings) -> list[str]:

@@ -6,7 +6,7 @@ import socket
 import time
 
 from penstock.cli.folder import ClusterFolder
-from penstock.cli.node_process import NodeProcess
+from penstock.cli.node_process import STOPPED, NodeProcess
 from penstock.cli.node_settings import HOST
 from penstock.cli.plain import PORT
 from penstock.cli.talk import complain, say
@@ -34,6 +34,7 @@ class Cluster:
         self._members = members
         self._restart = restart
         self._announced = False
+        self._has_lost = False
 
     def run(self, signals: socket.socket) -> int:
         """Start everybody, report what happens, stop everybody on a signal."""
@@ -44,7 +45,7 @@ class Cluster:
             if any(number in _STOPPERS for number in numbers):
                 return self._stop()
             if not self._reap():
-                return 1
+                return 1 if self._has_lost else 0
             self._announce()
 
     def _wait(self, signals: socket.socket) -> bytes:
@@ -66,12 +67,16 @@ class Cluster:
         for member in self._members:
             if (reason := member.take_death()) is None:
                 continue
+            self._has_lost |= not self._announced or reason != STOPPED
             if not self._announced and not self._restart:
                 complain(f"node {member.folder.number} did not start: it {reason}")
                 self._stop()
                 return False
-            complain(f"node {member.folder.number} {reason}", None if self._restart else member.start_again_hint())
-            if self._restart:
+            # Whoever was asked to stop has not died.
+            is_started_again = self._restart and reason != STOPPED
+            hint = None if is_started_again else member.start_again_hint()
+            complain(f"node {member.folder.number} {reason}", hint)
+            if is_started_again:
                 member.restart_later(time.monotonic())
         return any(member.is_alive or member.start_at is not None for member in self._members)
 
@@ -79,10 +84,10 @@ class Cluster:
         if self._announced or not all(member.is_ready for member in self._members):
             return
         self._announced = True
-        bootstrap = ",".join(f"{HOST}:{member.ports.client}" for member in self._members)
+        bootstrap = ",".join(member.ports.address for member in self._members)
         print(f"ready {bootstrap}", flush=True)
         first = self._members[0].ports
-        at = "" if first.client == PORT else f" --bootstrap {HOST}:{first.client}"
+        at = "" if first.address == f"{HOST}:{PORT}" else f" --bootstrap {first.address}"
         say(f"Kafka clients connect to {bootstrap}; metrics are at http://{HOST}:{first.metrics}/metrics")
         say(f"data is in {self._folder.path}; stop with ctrl-c or `{self._folder.command('down')}`")
         say(f"try: echo hello | penstock produce greetings{at} && penstock consume greetings{at}")

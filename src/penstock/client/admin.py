@@ -52,6 +52,7 @@ DELETE: Final = 1
 DEFAULT: Final = -1
 # DeleteRecords takes this for "up to the high watermark".
 END: Final = -1
+RESOURCES_PER_REQUEST_MAX: Final = 500
 
 _SOURCES: Final = {
     1: "topic",
@@ -215,6 +216,21 @@ class Admin:
             )
 
         return self._client.retry(attempt)
+
+    def topic_setting(self, topics: Sequence[str], key: str) -> dict[str, str | None]:
+        """One setting of many topics; those that are gone meanwhile are left out."""
+        found: dict[str, str | None] = {}
+        for first in range(0, len(topics), RESOURCES_PER_REQUEST_MAX):
+            resources = [
+                DescribeConfigsResource(resource_type=TOPIC, resource_name=name, configuration_keys=[key])
+                for name in topics[first : first + RESOURCES_PER_REQUEST_MAX]
+            ]
+            found |= self._client.retry(partial(self._settings_of, DescribeConfigsRequest(resources=resources)))
+        return found
+
+    def _settings_of(self, request: DescribeConfigsRequest) -> dict[str, str | None]:
+        results = self._client.ask(request, DescribeConfigsResponse).results
+        return {result.resource_name: one.value for result in results for one in result.configs}
 
     def alter_configs(
         self,

@@ -24,6 +24,7 @@ class Dialing:
         self.buffer = memoryview(bytearray(READ_BYTES_MAX))
 
     def dial(self, host: str, port: int, events: WireEvents) -> Call:
+        self.server.disk.has_company = True
         call = Call(self, events)
         self.calls.add(call)
         call.connect(host, port)

@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from penstock.core.base import ports
-from penstock.core.base.ports import LATER, Buffer, Done, File, FileFailure, FileOp
+from penstock.core.base.ports import LATER, Buffer, Done, File, FileFailure, FileOp, Slice
 from penstock.shell.descriptors import APPEND_FLAGS, FILE_MODE, Descriptors, write_all
 from penstock.shell.jobs import Workers
 from penstock.shell.whole_sync import sync_path, sync_tree
@@ -22,6 +22,8 @@ from penstock.shell.whole_sync import sync_path, sync_tree
 THREADS_MAX = 4
 PROBE_BYTES = 128 * 1024
 """The system reads ahead at least this much, so that what lies between two warm pages is warm too."""
+
+TAKES_LONG = (ports.Sync, ports.SyncDir, ports.SyncTree, ports.Together, ports.Unlink)
 
 _NOWAIT = getattr(os, "RWF_NOWAIT", 0) if hasattr(os, "preadv") else 0
 
@@ -84,8 +86,10 @@ class Disk:
         self._reader = reader
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="disk")
         self._workers = Workers()
-        # Until the node serves anybody there is nobody to keep waiting, and a thread hop per file costs seconds.
+        # Until the node serves anybody there is nobody to keep waiting, and a thread hop per file costs seconds. Only a
+        # node that has asked others for something is waited for: then what takes long must not hold up the loop.
         self.starting = True
+        self.has_company = False
 
     def append(self, file: File, parts: Sequence[Buffer], done: Done) -> bool:
         try:
@@ -107,7 +111,8 @@ class Disk:
             return LATER
         if isinstance(op, ports.RunJob):
             return self._later(self._workers.run(op.job), done)
-        if self.starting or isinstance(op, ports.Append | ports.Size):
+        is_early = self.starting and not (self.has_company and isinstance(op, TAKES_LONG))
+        if is_early or isinstance(op, ports.Append | ports.Size):
             # The page cache and the inode cache answer at once.
             return self._call(op)
         if isinstance(op, ports.Sync):
@@ -129,6 +134,16 @@ class Disk:
 
     def is_warm(self, file: File, position: int, length: int) -> bool:
         return self._reader.is_warm(file.fd, position, length)
+
+    def read_warm(self, piece: Slice) -> Buffer | None:
+        """All bytes of a slice, if they can be had without waiting."""
+        file = piece.file
+        try:
+            fd = file.fd if file.fd >= 0 else self._descriptors.open(file, create=False)
+            found = self._reader.view(fd, piece.position, piece.length)
+        except (WouldBlock, OSError):
+            return None
+        return found if len(found) == piece.length else None
 
     def read_pinned(self, file: File, position: int, length: int, done: Callable[[object], None]) -> object:
         """Bytes of a pinned file, or LATER and then `done`; for sending, outside of any turn."""
@@ -153,7 +168,7 @@ class Disk:
             fd = file.fd if file.fd >= 0 else self._descriptors.open(file, create=False)
             return self._reader.read(fd, op.position, op.length)
         except WouldBlock:
-            if self.starting:
+            if self.starting and not self.has_company:
                 return os.pread(file.fd, op.length, op.position)
             self._descriptors.pin(file)
             return self._later(self._threads.submit(os.pread, file.fd, op.length, op.position), done, file)

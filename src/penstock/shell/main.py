@@ -8,12 +8,13 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 
 from penstock.core.apis.table import make_node
 from penstock.core.base.settings import BrokerSettings, Endpoint
+from penstock.shell.boot import boot_id
 from penstock.shell.descriptors import files_allowed, raise_files_limit
 from penstock.shell.dialing import Dialing
 from penstock.shell.disk import Disk, Reader
@@ -65,14 +66,28 @@ async def serve(settings: BrokerSettings, on_ready: Callable[[], None]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     host = Host(settings)
+    # Now as well as after the start, because a node may have to wait for its cluster for long.
+    _calm_garbage_collector()
     try:
-        await host.start()
-        _calm_garbage_collector()
-        on_ready()
-        await host.wait(stop)
+        if await _before(stop, host.start()):
+            _calm_garbage_collector()
+            on_ready()
+            await host.wait(stop)
         return await host.stop()
     finally:
         host.close()
+
+
+async def _before(stop: asyncio.Event, work: Coroutine[None, None, None]) -> bool:
+    """Whether some work has ended before we were told to stop; if not, it is given up."""
+    working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
+    await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if working.done():
+        working.result()
+        return True
+    working.cancel()
+    return False
 
 
 def _calm_garbage_collector() -> None:
@@ -80,6 +95,7 @@ def _calm_garbage_collector() -> None:
     requests make none."""
     gc.freeze()
     gc.set_threshold(GARBAGE_ALLOCATIONS, 20, 100)
+    gc.enable()
 
 
 class Host:
@@ -96,6 +112,7 @@ class Host:
         self.node = make_node(settings, self.disk, SystemEntropy(), note or _note, self.dialing)
         self.node.advertised = self._advertised()
         self.node.host_name = self._settings["penstock.host"] or socket.gethostname()
+        self.node.boot_id = boot_id(settings.log_dir)
         self.server.node, self.server.disk = self.node, self.disk
         self.server.on_state = self._state_changed
         self._settled: asyncio.Future[None] | None = None

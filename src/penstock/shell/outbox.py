@@ -1,8 +1,9 @@
 """What one connection still has to send, in order, with as little of it in memory as possible.
 
-Bytes of a file go from the page cache to the socket with `sendfile`, past this process; when the socket takes no more,
-they stay in the file until it does. Pages that are not in memory are read in a thread first and handed to the transport
-chunk by chunk, and so is everything where there is no `sendfile`.
+A small reply leaves in one piece, so that its reader is woken once. Of a larger one, what comes from a file goes from
+the page cache to the socket with `sendfile`, past this process; when the socket takes no more, it stays in the file
+until it does. Pages that are not in memory are read in a thread first and handed to the transport chunk by chunk, and
+so is everything where there is no `sendfile`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ CHUNK_BYTES = 256 * 1024
 """What a slow reader holds in memory, whatever the size of its reply."""
 WRITE_BUFFER_BYTES_MAX = 64 * 1024
 """Above this the transport says that its reader is slow; a chunk is larger, so that it says so of any chunk."""
+GATHERED_BYTES_MAX = 64 * 1024
+"""Up to here reading from a file and writing in one piece costs less than what it saves: a packet, and a wakeup of the
+reader, for each part. Followers that wait for every record feel that most."""
 TURN_BYTES_MAX = 2 << 20
 """How much one connection may send before others get their turn."""
 
@@ -61,9 +65,8 @@ class Outbox:
 
     def put(self, parts: list[Part]) -> int:
         """Take parts and send as much as may be sent; gives their size."""
-        if not self._queue and not self._paused and Slice not in map(type, parts):
+        if not self._queue and not self._paused and (data := self._gather(parts)) is not None:
             # The common case: small replies, nobody waiting. They leave in one system call.
-            data = cast(bytes, parts[0]) if len(parts) == 1 else b"".join(cast(list[bytes], parts))
             self._write(data)
             return len(data)
         size = 0
@@ -75,6 +78,16 @@ class Outbox:
         self._queued_bytes += size
         self.pump()
         return size
+
+    def _gather(self, parts: list[Part]) -> Buffer | None:
+        """The parts in one piece, unless there is too much of a file in them, or some of it is not in memory."""
+        if Slice in map(type, parts):
+            if sum(map(len, parts)) > GATHERED_BYTES_MAX:
+                return None
+            read = self._server.disk.read_warm
+            found = [read(part) if type(part) is Slice else part for part in parts]
+            return None if None in found else b"".join(cast(list[bytes], found))
+        return cast(bytes, parts[0]) if len(parts) == 1 else b"".join(cast(list[bytes], parts))
 
     @property
     def _is_held(self) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import sys
 from collections.abc import Callable
+from functools import cache
 
 SYNCFS_TELLS_ERRORS_FROM = (5, 8)
 """Linux before this version has the call but keeps to itself what could not be written."""
@@ -16,25 +16,28 @@ def sync_tree(path: str) -> None:
     """Raises OSError where anything could not be written."""
     fd = os.open(path, os.O_RDONLY)
     try:
-        if _syncfs is None:
+        syncfs = _syncfs()
+        if syncfs is None:
             _sync_each(path)
-        elif _syncfs(fd) != 0:
-            code = ctypes.get_errno()
+        elif (code := syncfs(fd)) != 0:
             raise OSError(code, os.strerror(code), path)
     finally:
         os.close(fd)
 
 
-def _find_syncfs() -> Callable[[int], int] | None:
+@cache
+def _syncfs() -> Callable[[int], int] | None:
+    """The system's call, which gives 0 or the number of its error, if there is one that tells its errors."""
     release = re.match(r"(\d+)\.(\d+)", os.uname().release)
     if sys.platform != "linux" or release is None:
         return None
     if (int(release[1]), int(release[2])) < SYNCFS_TELLS_ERRORS_FROM:
         return None
-    return getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    # It is slow to load, and a node with few logs never comes here.
+    import ctypes
 
-
-_syncfs = _find_syncfs()
+    call = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    return None if call is None else lambda fd: ctypes.get_errno() if call(fd) else 0
 
 
 def _sync_each(path: str) -> None:

@@ -17,11 +17,14 @@ CLUSTER_ID: Final = uuid_text(new_uuid(bytes(range(16))))
 
 
 class ClusterNodes(PenstockNodes):
-    """Makes nodes that are brokers and voters at once. An operator has formatted their disks for one cluster."""
+    """Makes nodes that are brokers and voters at once, or, of a number of machines, the first ones controllers only and
+    the others brokers only. An operator has formatted their disks for one cluster."""
 
-    def __init__(self, machines: int, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(self, machines: int, settings: Mapping[str, str] | None = None, controllers: int = 0) -> None:
         super().__init__()
-        self._voters = ",".join(f"{each}@{host_of(each)}:{CONTROLLER_PORT}" for each in range(1, machines + 1))
+        voters = range(1, (controllers or machines) + 1)
+        self._controllers = controllers
+        self._voters = ",".join(f"{each}@{host_of(each)}:{CONTROLLER_PORT}" for each in voters)
         self._given = dict(settings or {})
 
     def make(self, place: Place, chance: Chance) -> SimNode:
@@ -33,10 +36,18 @@ class ClusterNodes(PenstockNodes):
 
     def settings(self, number: int) -> dict[str, str]:
         host = host_of(number)
+        listeners = {
+            "broker": f"PLAINTEXT://{host}:{BROKER_PORT}",
+            "controller": f"CONTROLLER://{host}:{CONTROLLER_PORT}",
+        }
+        roles = [*listeners]
+        if self._controllers:
+            roles = ["controller" if number <= self._controllers else "broker"]
         return {
             **super().settings(number),
             "node.id": str(number),
-            "listeners": f"PLAINTEXT://{host}:{BROKER_PORT},CONTROLLER://{host}:{CONTROLLER_PORT}",
+            "process.roles": ",".join(roles),
+            "listeners": ",".join(listeners[role] for role in roles),
             "controller.quorum.voters": self._voters,
             **self._given,
         }

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from penstock.sim.court import Court
-from penstock.sim.events import Acknowledged, ClockSet, Down, Event, Up, Watermark
+from penstock.sim.events import Acknowledged, ClockSet, Down, Event, InSync, Up, Watermark
 from penstock.sim.invariants.acknowledged_is_readable import AcknowledgedIsReadable
 from penstock.sim.invariants.base import Invariant
+from penstock.sim.invariants.commits_rise import CommitsRise
+from penstock.sim.invariants.commits_survive import CommitsSurvive
+from penstock.sim.invariants.decisions_survive import DecisionsSurvive
+from penstock.sim.invariants.ends_rise import EndsRise
 from penstock.sim.invariants.everyone_is_answered import EveryoneIsAnswered
 from penstock.sim.invariants.everyone_makes_progress import EveryoneMakesProgress
 from penstock.sim.invariants.fetched_is_produced import FetchedIsProduced
+from penstock.sim.invariants.fetches_end_in_time import FetchesEndInTime
+from penstock.sim.invariants.groups_see_everything import GroupsSeeEverything
+from penstock.sim.invariants.handed_over_first import HandedOverFirst
+from penstock.sim.invariants.in_sync_have_it import InSyncHaveIt
+from penstock.sim.invariants.leaders_tell_news import LeadersTellNews
+from penstock.sim.invariants.lease_ends_first import LeaseEndsFirst
+from penstock.sim.invariants.metadata_agrees import MetadataAgrees
 from penstock.sim.invariants.no_duplicate import NoDuplicate
 from penstock.sim.invariants.no_gap import NoGap
 from penstock.sim.invariants.one_leader import OneLeader
+from penstock.sim.invariants.one_owner import OneOwner
 from penstock.sim.invariants.order import Order
 from penstock.sim.invariants.replicas_agree import ReplicasAgree
+from penstock.sim.invariants.static_keeps_its_place import StaticKeepsItsPlace
 from penstock.sim.invariants.topics_survive import TopicsSurvive
 from penstock.sim.invariants.watermark_rises_in_epoch import WatermarkRisesInEpoch
 from penstock.sim.rules import TopicRules
@@ -25,14 +38,27 @@ from penstock.sim.trace import Trace
 
 CLUSTER: Final[tuple[type[Invariant], ...]] = (
     AcknowledgedIsReadable,
+    CommitsRise,
+    CommitsSurvive,
+    DecisionsSurvive,
+    EndsRise,
     EveryoneIsAnswered,
     EveryoneMakesProgress,
     FetchedIsProduced,
+    FetchesEndInTime,
+    GroupsSeeEverything,
+    HandedOverFirst,
+    InSyncHaveIt,
+    LeadersTellNews,
+    LeaseEndsFirst,
+    MetadataAgrees,
     NoDuplicate,
     NoGap,
     OneLeader,
+    OneOwner,
     Order,
     ReplicasAgree,
+    StaticKeepsItsPlace,
     TopicsSurvive,
     WatermarkRisesInEpoch,
 )
@@ -48,8 +74,9 @@ class ClusterCourt(Court):
         trace: Trace,
         rules: Mapping[str, TopicRules],
         hopeful: frozenset[str] = frozenset(),
+        invariants: Iterable[type[Invariant]] = CLUSTER,
     ) -> None:
-        super().__init__(scheduler, trace, rules, CLUSTER)
+        super().__init__(scheduler, trace, rules, invariants)
         self._hopeful = hopeful
 
     def see(self, event: Event) -> None:
@@ -63,5 +90,5 @@ class ClusterCourt(Court):
 
     def note(self, event: Event) -> None:
         # Watermarks move all the time; clients are told of them, and that is written down.
-        if not isinstance(event, Watermark):
+        if not isinstance(event, Watermark | InSync):
             super().note(event)

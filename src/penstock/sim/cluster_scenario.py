@@ -3,104 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from penstock.sim.chance import Chance
-from penstock.sim.clients.admin import Admin, TopicPlan
+from penstock.sim.clients.admin import Admin
 from penstock.sim.clients.client import Client, Disconnected
 from penstock.sim.clients.consumer import EARLIEST, LATEST, Consumer, Fetcher
+from penstock.sim.clients.member import GroupPlan, Member
+from penstock.sim.clients.offsets import Offsets
+from penstock.sim.clients.onlooker import look_on
+from penstock.sim.clients.operator import Operator, look_up
 from penstock.sim.clients.producer import Producer, ProducerPlan
 from penstock.sim.cluster import ClusterNodes
 from penstock.sim.cluster_court import ClusterCourt
+from penstock.sim.cluster_overview import Overview
+from penstock.sim.cluster_spec import ACKS_ALL, ClusterSpec
 from penstock.sim.cluster_watch import ClusterWatch, held
-from penstock.sim.disk import DiskProfile
 from penstock.sim.events import Partition, Read, Stuck
-from penstock.sim.network import NetworkProfile
+from penstock.sim.model import Model
 from penstock.sim.report import Report, reported
 from penstock.sim.rules import rules_of
-from penstock.sim.scheduler import MS, SECOND
+from penstock.sim.scheduler import SECOND
 from penstock.sim.script import Actor, Script
-from penstock.sim.storm import Fault, draw_storm
 from penstock.sim.weather import Weather
 from penstock.sim.world import World
 
-STORM_US: Final = 60 * SECOND
-FAULTS_MIN: Final = 10
-RECORDS_MIN: Final = 1_000
 PREPARE_US_MAX: Final = 120 * SECOND
 CALM_US_MAX: Final = 300 * SECOND
-REPLICAS_MAX: Final = 3
-THINK_US_MAX: Final = 800 * MS
-TAKES_WHAT_IS_NOT_SYNCED: Final = frozenset({"power-loss", "failed-sync"})
-NEVER: Final = str((1 << 63) - 1)
-ACKS_ALL: Final = -1
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterSpec:
-    """All that decides a run, besides its seed."""
-
-    machines: int
-    storm: tuple[Fault, ...] = ()
-    storm_us: int = STORM_US
-    records_min: int = RECORDS_MIN
-    topics: tuple[TopicPlan, ...] = ()
-    producers: tuple[ProducerPlan, ...] = ()
-    settings: Mapping[str, str] = field(default_factory=dict)
-    disk: DiskProfile = field(default_factory=DiskProfile)
-    network: NetworkProfile = field(default_factory=NetworkProfile)
-
-    @property
-    def partitions(self) -> tuple[Partition, ...]:
-        return tuple(Partition(topic.name, number) for topic in self.topics for number in range(topic.partitions))
-
-
-def draw_cluster(seed: int, machines: int) -> ClusterSpec:
-    """A workload, and a storm that takes nothing from it that was promised."""
-    chance = Chance(seed).fork("spec")
-    storm = draw_storm(chance, machines, STORM_US, FAULTS_MIN)
-    is_synced = chance.happens(0.5)
-    topics = _draw_topics(chance, machines, is_synced)
-    partitions = [Partition(topic.name, number) for topic in topics for number in range(topic.partitions)]
-    return ClusterSpec(
-        machines,
-        storm=storm if is_synced else _bearable(storm, unlucky=chance.between(1, machines)),
-        topics=topics,
-        producers=_draw_producers(chance, partitions),
-        disk=DiskProfile(inline=chance.pick((0.0, 0.5, 0.9, 1.0))),
-        network=NetworkProfile(drips=chance.pick((0.0, 0.05))),
-    )
-
-
-def _bearable(storm: tuple[Fault, ...], unlucky: int) -> tuple[Fault, ...]:
-    """Records that are not synced before they are acknowledged survive the power loss of one of two that have them, and
-    not of both: so only one machine ever loses its power."""
-    return tuple(fault for fault in storm if fault.one == unlucky or fault.kind not in TAKES_WHAT_IS_NOT_SYNCED)
-
-
-def _draw_topics(chance: Chance, machines: int, is_synced: bool) -> tuple[TopicPlan, ...]:
-    replicas = min(REPLICAS_MAX, machines)
-    configs = {
-        "min.insync.replicas": str(min(2, replicas)),
-        "flush.messages": "1" if is_synced else NEVER,
-        "segment.ms": str(chance.pick((5_000, 600_000))),
-        "retention.ms": "-1",
-    }
-    return (TopicPlan("kept", chance.between(1, 3), configs, replicas),)
-
-
-def _draw_producers(chance: Chance, partitions: list[Partition]) -> tuple[ProducerPlan, ...]:
-    """For each partition one who is promised something, and one who may have asked for less. Whoever sends more at
-    once thinks longer, and so do many: all runs are about as large."""
-    plans = []
-    for partition in partitions:
-        for acks in (ACKS_ALL, chance.pick((ACKS_ALL, ACKS_ALL, 1, 0))):
-            window_max = 5 if acks == ACKS_ALL and chance.happens(0.7) else 1
-            think_us_max = window_max * len(partitions) * THINK_US_MAX
-            plans.append(ProducerPlan(partition, acks, window_max > 1, window_max, think_us_max))
-    return tuple(plans)
+SESSIONS: Final = 0.5
 
 
 class ClusterScenario:
@@ -111,7 +41,10 @@ class ClusterScenario:
         self._spec = spec
         self._topic_ids: dict[str, bytes] = {}
         self._producers: list[Actor] = []
-        self._watches = [ClusterWatch(site, world.witness, world.trace) for site in world.sites.values()]
+        self._overview = Overview(world.witness, world.trace)
+        self._watches = [
+            ClusterWatch(site, self._overview, world.witness, world.trace) for site in world.sites.values()
+        ]
 
     def play(self) -> None:
         """Run it to its end; a violation is raised where it happens."""
@@ -125,8 +58,8 @@ class ClusterScenario:
         weather.end()
         world.winding_down = True
         self._finish(world.actors, CALM_US_MAX)
+        self._wait("cluster", self._all_know, CALM_US_MAX)
         self._finish([world.act("auditor", self._audit)], CALM_US_MAX)
-        self._wait("cluster", self._all_serve, CALM_US_MAX)
         for partition in self._spec.partitions:
             self._wait(f"replicas of {partition}", partial(self._is_copied, partition), CALM_US_MAX)
             world.witness.see(held(self._watches, partition))
@@ -140,14 +73,18 @@ class ClusterScenario:
         if not scheduler.run_while(lambda: not done(), scheduler.now_us + within_us):
             self._world.witness.see(Stuck(who))
 
-    def _all_serve(self) -> bool:
-        return all(site.machine.running for site in self._world.sites.values())
+    def _all_know(self) -> bool:
+        """Whether every machine serves, and knows everything that was decided."""
+        nodes = [watch.node for watch in self._watches]
+        return all(node is not None and node.image.offset == self._overview.newest.offset for node in nodes)
 
     def _is_copied(self, partition: Partition) -> bool:
-        """Whether every replica has come as far as the others."""
-        ends = [end for watch in self._watches if (end := watch.end_of(partition)) is not None]
-        replicas = next(topic.replicas for topic in self._spec.topics if topic.name == partition.topic)
-        return len(ends) == replicas and len(set(ends)) == 1
+        """Whether nothing moves any more, and every replica has come as far as the others."""
+        topic = self._overview.newest.topic(partition.topic)
+        assert topic is not None, "it was created and never deleted"
+        known = topic.partition(partition.number)
+        ends = {watch.number: end for watch in self._watches if (end := watch.end_of(partition)) is not None}
+        return not known.is_reassigning and set(ends) == set(known.replicas) and len(set(ends.values())) == 1
 
     # ---- who works
 
@@ -157,18 +94,39 @@ class ClusterScenario:
             topic_id = self._topic_ids[plan.partition.topic]
             script = _producing(plan, topic_id, self._is_over)
             self._producers.append(world.act(_name(number), script))
-        for partition in spec.partitions:
-            world.act(f"consumer-{partition}", self._consuming(partition))
+        for partition in {plan.partition: None for plan in spec.producers}:
+            world.act(f"consumer-{partition}", partial(self._consume, partition))
+        for group in spec.groups:
+            for number in range(spec.members_each):
+                world.act(f"member-{group.group}-{number}", partial(self._take_part, group))
+        for number in range(spec.onlookers):
+            world.act(f"onlooker-{number}", self._look_on)
+        for topic in sorted({errand.topic for errand in spec.errands}):
+            world.act(f"operator-{topic}", partial(self._operate, topic))
 
     def _is_over(self) -> bool:
         """A run in which little was promised would prove little."""
         return self._world.winding_down and self._world.trace.counts["records-acknowledged"] >= self._spec.records_min
 
-    def _consuming(self, partition: Partition) -> Callable[[Client], Script[None]]:
-        return lambda client: Consumer(client, self._fetcher(client), [partition], self._all_read).script()
+    def _consume(self, partition: Partition, client: Client) -> Script[None]:
+        fetcher = Fetcher(client, self._topic_ids, uses_session=client.chance.happens(SESSIONS))
+        return Consumer(client, fetcher, [partition], self._all_read).script()
+
+    def _take_part(self, group: GroupPlan, client: Client) -> Script[None]:
+        return Member(client, self._fetcher(client), self._offsets(client), group, self._all_read).script()
+
+    def _look_on(self, client: Client) -> Script[None]:
+        return look_on(client, self._fetcher(client), self._spec.partitions, self._is_over)
+
+    def _operate(self, topic: str, client: Client) -> Script[None]:
+        errands = [errand for errand in self._spec.errands if errand.topic == topic]
+        return Operator(client, errands, self._spec.replicas, lambda: self._world.winding_down).script()
 
     def _fetcher(self, client: Client) -> Fetcher:
         return Fetcher(client, self._topic_ids, uses_session=False)
+
+    def _offsets(self, client: Client) -> Offsets:
+        return Offsets(client, self._topic_ids, ModelArchive(self._world.witness.model))
 
     def _all_read(self, positions: Mapping[Partition, int]) -> bool:
         return all(actor.finished for actor in self._producers) and all(
@@ -188,8 +146,12 @@ class ClusterScenario:
 
     def _audit(self, client: Client) -> Script[None]:
         yield from Admin(client).topic_ids()
+        yield from look_up(client, self._spec.errands)
         for partition in self._spec.partitions:
             yield from self._read_all(client, partition, self._fetcher(client))
+        for group in self._spec.groups:
+            for partition in group.partitions:
+                yield from self._read_commit(client, group.group, partition)
 
     def _read_all(self, client: Client, partition: Partition, fetcher: Fetcher) -> Script[None]:
         start = yield from _insist_on_offset(client, fetcher, partition, EARLIEST)
@@ -204,6 +166,30 @@ class ClusterScenario:
             except Disconnected:
                 yield from client.back_off()
         self._world.witness.see(Read(partition, start, end, tuple(records), size_bytes))
+
+    def _read_commit(self, client: Client, group: str, partition: Partition) -> Script[None]:
+        while True:
+            try:
+                if not (yield from client.find_coordinator(group)):
+                    _, code = yield from self._offsets(client).read(group, partition)
+                    if not code:
+                        return
+            except Disconnected:
+                pass
+            yield from client.back_off()
+
+
+class ModelArchive:
+    """Looks up which commit is due. Where its record stands does not matter: no machine's loss is an excuse."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def due(self, group: str, partition: Partition) -> int:
+        return self._model.commits[group, partition].due()
+
+    def shard(self, group: str) -> tuple[None, None]:
+        return None, None
 
 
 def _name(number: int) -> str:
@@ -226,7 +212,7 @@ def make_cluster(seed: int, spec: ClusterSpec) -> World[ClusterCourt]:
     hopeful = frozenset(_name(number) for number, plan in enumerate(spec.producers) if plan.acks != ACKS_ALL)
     return World(
         seed,
-        ClusterNodes(spec.machines, spec.settings),
+        ClusterNodes(spec.machines, spec.settings, spec.controllers),
         lambda scheduler, trace: ClusterCourt(scheduler, trace, rules, hopeful),
         spec.disk,
         spec.network,

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from penstock.core.log.log import Log
 from penstock.core.metadata.image import Image
 from penstock.core.node.node import Node
+from penstock.core.node.registrar import Registrar, State
 from penstock.core.partition.partition import Partition as Replica
+from penstock.core.raft.leader import Leader
+from penstock.sim.cluster_overview import Overview
 from penstock.sim.counting import Counting
-from penstock.sim.events import Held, Leads, Partition, Watermark, Witness
+from penstock.sim.digest import digest_of
+from penstock.sim.events import Held, Leads, Partition, Published, Trusts, Watermark, Witness
 from penstock.sim.site import Site
 from penstock.sim.trace import Trace
-from penstock.sim.world import DATA, FIRST
+from penstock.sim.world import DATA
 
 COUNTED: Final = {
     "metadata_elections": "elections",
@@ -20,21 +25,26 @@ COUNTED: Final = {
     "metadata_snapshots_installed": "snapshot-loads",
 }
 """What a node counts itself, and what it is called in a run."""
+METADATA: Final = Partition("__cluster_metadata", 0)
 
 
 class ClusterWatch:
     """One machine under observation."""
 
-    def __init__(self, site: Site, witness: Witness, trace: Trace) -> None:
+    def __init__(self, site: Site, overview: Overview, witness: Witness, trace: Trace) -> None:
         self._site = site
+        self._overview = overview
         self._witness = witness
         self._trace = trace
         self._node: Node | None = None
         self._life = 0
         self._image = Image()
-        self._watermarks: dict[Leads, int] = {}
-        self._ends: dict[Partition, int] = {}
+        self._role: object = None
+        self._states: dict[Replica, tuple[int, int]] = {}
+        self._led: dict[Replica, Leads] = {}
+        self._ends: dict[Log, int] = {}
         self._counting = Counting(trace, COUNTED)
+        overview.add(self)
         site.machine.observers.append(self.look)
 
     @property
@@ -47,26 +57,50 @@ class ClusterWatch:
         node = self._site.node
         return node if isinstance(node, Node) and node.state == "running" else None
 
+    @property
+    def serves(self) -> bool:
+        return self.node is not None
+
     def look(self) -> None:
         node = self.node
         if node is None:
             return
-        if node is not self._node:
-            self._node, self._life = node, self._life + 1
-            self._ends.clear()
-        for replica in node.replicas:
-            self._look_at(replica, Partition(replica.topic, replica.index))
-        self._counting.look(node)
+        is_new = node is not self._node
+        if is_new:
+            self._begin(node)
+        raft = node.quorum.raft
+        if raft.role is not self._role:
+            self._role = raft.role
+            if isinstance(raft.role, Leader):
+                self._witness.see(Leads(METADATA, raft.election.epoch, self.number, self._life))
         if node.image is not self._image:
-            self._compare(self._image, node.image)
             self._image = node.image
+            self._counting.look(node)
+            self._witness.see(Published(self.number, self._life, node.image.offset, digest_of(node.image)))
+            self._overview.published(node.image)
+        if self._overview.has_fenced(self.number, node.image) and _trusts(node.cluster.registrar):
+            self._witness.see(Trusts(self.number, self._life))
+        states = self._states
+        for replica in node.replicas:
+            # Most of them have not moved, and this is done after every turn.
+            if states.get(replica) != (replica.log.end_offset, replica.high_watermark):
+                self._look_at(replica)
+        if is_new:
+            self._overview.came(self.number)
 
     def end_of(self, partition: Partition) -> int | None:
-        """How far the replica here is written; None where there is none."""
-        node = self.node
-        replicas: Iterable[Replica] = () if node is None else node.replicas
-        ends = [each.log.written_offset for each in replicas if (each.topic, each.index) == partition[:2]]
-        return ends[0] if ends else None
+        """How far the replica here is written; None where there is none. A process that is not in its own image yet has
+        given its logs no roles."""
+        replica, node = self._find(partition), self.node
+        if replica is not None or node is None:
+            return None if replica is None else replica.log.written_offset
+        log = node.replicas._directory.logs.get((partition.topic, partition.number))
+        return None if log is None else log.written_offset
+
+    def committed(self, partition: Partition, epoch: int) -> int | None:
+        """What the replica here takes for committed, if it leads in this epoch."""
+        replica = self._find(partition)
+        return None if replica is None or not replica.leads or replica.leader_epoch != epoch else replica.high_watermark
 
     def bytes_of(self, partition: Partition) -> bytes:
         """All that the replica here holds, segment after segment."""
@@ -76,33 +110,42 @@ class ClusterWatch:
 
     # ---- inside
 
-    def _look_at(self, replica: Replica, partition: Partition) -> None:
-        end = replica.log.end_offset
-        if end < self._ends.get(partition, 0):
-            self._trace.counts["truncations"] += 1
-        self._ends[partition] = end
-        if replica.leads:
-            self._look_at_leader(
-                Leads(partition, replica.leader_epoch, self.number, self._life), replica.high_watermark
-            )
+    def _begin(self, node: Node) -> None:
+        """Another process: what the one before knew counts no more."""
+        self._node, self._life, self._image, self._role = node, self._life + 1, Image(), None
+        for kept in (self._states, self._led, self._ends):
+            kept.clear()
 
-    def _look_at_leader(self, leader: Leads, watermark: int) -> None:
-        before = self._watermarks.get(leader)
-        if before is None:
+    def _find(self, partition: Partition) -> Replica | None:
+        node = self.node
+        replica = None if node is None else node.replicas.get(partition.topic, partition.number)
+        return replica if replica is not None and self._name(replica) == partition else None
+
+    def _name(self, replica: Replica) -> Partition:
+        return self._overview.name(replica.topic, replica.topic_id, replica.index)
+
+    def _look_at(self, replica: Replica) -> None:
+        end, watermark = replica.log.end_offset, replica.high_watermark
+        _, before = self._states.get(replica, (0, None))
+        self._states[replica] = (end, watermark)
+        self._trace.counts["truncations"] += end < self._ends.get(replica.log, 0)
+        self._ends[replica.log] = end
+        if replica.leads and watermark != before:
+            self._look_at_leader(replica, watermark)
+
+    def _look_at_leader(self, replica: Replica, watermark: int) -> None:
+        leader = self._led.get(replica)
+        if leader is None:
+            # Another epoch is another object.
+            leader = self._led[replica] = Leads(self._name(replica), replica.leader_epoch, self.number, self._life)
             self._witness.see(leader)
-        if watermark != before:
-            self._watermarks[leader] = watermark
-            self._witness.see(Watermark(leader, watermark))
+        self._witness.see(Watermark(leader, watermark))
+        self._overview.advanced(leader)
 
-    def _compare(self, before: Image, after: Image) -> None:
-        """In-sync sets that shrank are counted at one machine, as each learns of them."""
-        if self.number != FIRST:
-            return
-        for name, topic in after.topics.items():
-            old = before.topics.get(name)
-            for index in range(0 if old is None else min(len(old), len(topic))):
-                assert old is not None
-                self._trace.counts["in-sync-shrinks"] += len(topic.partition(index).isr) < len(old.partition(index).isr)
+
+def _trusts(registrar: Registrar) -> bool:
+    """Whether a broker would take its own word for who leads. One that leaves knows that it will be fenced."""
+    return registrar.holds_lease() and registrar.state is not State.LEAVING
 
 
 def held(watches: Iterable[ClusterWatch], partition: Partition) -> Held:

@@ -61,12 +61,14 @@ class OutOfSequence:
 
 @dataclass(frozen=True, slots=True)
 class FetchAsked:
-    """A client asked for records from these positions; `limited` where not all of them may fit into the answer."""
+    """A client asked a machine for records from these positions; `limited` where not all of them may fit into the
+    answer."""
 
     client: str
     number: int
     positions: dict[Partition, int]
     limited: bool = False
+    machine: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,25 @@ class CommitRead:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupSaw:
+    """A member of a group was given the records from an offset up to another one."""
+
+    group: str
+    partition: Partition
+    offset: int
+    next_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndSeen:
+    """A client was told where a partition ends. It asked whoever leads, in no epoch older than it knew of."""
+
+    client: str
+    partition: Partition
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class Assigned:
     """A member of a group got its partitions for a generation. `member` is its instance id where it has one.
 
@@ -207,6 +228,30 @@ class TopicsRead:
     """All topics, read when all was quiet."""
 
     topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An operator asked for something to become so; the answer may never come. Nobody else decides about it."""
+
+    what: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """It was acknowledged."""
+
+    what: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What it is, read when all was quiet."""
+
+    what: str
+    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +335,34 @@ class Watermark:
 
 
 @dataclass(frozen=True, slots=True)
+class Published:
+    """A process acts on the metadata up to an offset; `digest` stands for all that is in it."""
+
+    machine: int
+    life: int
+    offset: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trusts:
+    """A process that the newest metadata has fenced, and that has not heard of it, trusts in what it leads."""
+
+    machine: int
+    life: int
+
+
+@dataclass(frozen=True, slots=True)
+class InSync:
+    """How far those replicas of a partition reach that serve and are in sync, or eligible to lead; and how far their
+    leader takes it for committed."""
+
+    partition: Partition
+    committed: int
+    ends: dict[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """What the replicas of a partition hold when all is quiet: bytes by machine."""
 
@@ -312,11 +385,16 @@ Event = (
     | CommitSent
     | CommitAcknowledged
     | CommitRead
+    | GroupSaw
+    | EndSeen
     | Assigned
     | GhostAnswered
     | TopicWanted
     | TopicDecided
     | TopicsRead
+    | Wanted
+    | Decided
+    | Found
     | Unanswered
     | Waited
     | ClockSet
@@ -325,6 +403,9 @@ Event = (
     | Up
     | Leads
     | Watermark
+    | Published
+    | Trusts
+    | InSync
     | Held
 )
 

@@ -90,8 +90,10 @@ class Socket:
         self.link.to_server.wake()
 
     def drained(self) -> None:
-        """The link delivered something: fill it again, and tell the connection, which may want to read on."""
-        self.machine.when_awake(self._drained)
+        """The link delivered something: fill it again, and tell the connection, if all is gone or if it waits for room
+        to read on."""
+        if self.unsent or not self.link.to_client.bytes_left or not self.connection.reading:
+            self.machine.when_awake(self._drained)
 
     def _drained(self) -> None:
         self._fill()
@@ -132,13 +134,20 @@ class Machine:
         self._network = network
         self._trace = trace
         self._tick: Event | None = None
+        self._tick_for = (0, 0)  # By which deadline, and by which clock, the next tick was asked for.
         self._last_state = ""
         self._held: list[Callable[[], None]] = []
         self._backlog: dict[Link, None] = {}  # Connections that a paused process has not seen yet.
+        self._power_losses = 0
         self.served = False  # Whether this process has served, so that its logs are known.
         self.on_state: Callable[[str], None] = lambda state: None
         self.observers: list[Callable[[], None]] = []
         disk.deliver = self._deliver
+
+    @property
+    def boot_id(self) -> str:
+        """Changes when the machine starts anew, not when a process does."""
+        return f"boot-{self.number}.{self._power_losses}"
 
     @property
     def running(self) -> bool:
@@ -168,6 +177,7 @@ class Machine:
     def power_loss(self) -> None:
         """Cut the power: only what was synced is sure to stay, and clients hear nothing for a while."""
         self._note("power-loss")
+        self._power_losses += 1
         self._network.silence(self.number)
         self._end_process()
         self.disk.power_loss()
@@ -270,13 +280,20 @@ class Machine:
         self.turn(lambda _: done(result))
 
     def _schedule_tick(self, node: SimNode) -> None:
+        deadline_ms, skew_ms = node.next_deadline_ms(), self.clock.skew_ms
         if self._tick is not None:
+            if (deadline_ms, skew_ms) == self._tick_for:
+                return
             self._tick.cancel()
             self._tick = None
-        deadline_ms = node.next_deadline_ms()
         if deadline_ms is not None:
             at_us = self._scheduler.now_us + max(deadline_ms - self.clock.wall_ms, 0) * MS
-            self._tick = self._scheduler.at(at_us, lambda: self.turn(lambda node: node.tick()))
+            self._tick_for = (deadline_ms, skew_ms)
+            self._tick = self._scheduler.at(at_us, self._on_tick)
+
+    def _on_tick(self) -> None:
+        self._tick = None
+        self.turn(lambda node: node.tick())
 
     def _end_process(self) -> None:
         self.node = None

@@ -49,7 +49,9 @@ class PenstockNodes:
     def make(self, place: Place, chance: Chance) -> SimNode:
         """A new process over a disk."""
         settings = BrokerSettings(self.settings(place.number))
-        return cast("SimNode", make_node(settings, place.disk, chance, network=place.dialing))
+        node = make_node(settings, place.disk, chance, network=place.dialing)
+        node.boot_id = place.boot_id
+        return cast("SimNode", node)
 
     def settings(self, number: int) -> dict[str, str]:
         """What the file of a machine's node says."""

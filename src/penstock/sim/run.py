@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.sim.chance import Chance
-from penstock.sim.cluster_scenario import ClusterSpec, draw_cluster, run_cluster_seed
+from penstock.sim.cluster_scenario import run_cluster_seed
+from penstock.sim.cluster_spec import ClusterSpec, draw_cluster, parse_happenings
 from penstock.sim.court import Court
 from penstock.sim.disk import DiskProfile
 from penstock.sim.faults import draw_faults
@@ -24,7 +25,7 @@ from penstock.sim.network import NetworkProfile
 from penstock.sim.node import PenstockNodes
 from penstock.sim.report import Report, reported
 from penstock.sim.scenario import Scenario, Spec
-from penstock.sim.storm import KINDS, parse_storm, write_storm
+from penstock.sim.storm import KINDS
 from penstock.sim.workloads import draw_workload
 from penstock.sim.world import World
 
@@ -51,12 +52,20 @@ CLUSTER_MUST_HAPPEN = (
     "elections",
     "in-sync-shrinks",
     "truncations",
+    "snapshot-loads",
+    "reassignments",
     "unclean-stops",
+    "rebalances",
+    "commits-acknowledged",
+    "coordinator-changes",
+    "Decided",
+    "TopicDecided",
+    "EndSeen",
     "torn-write",
     "slow-sync",
     *(f"fault-{kind}" for kind in KINDS),
 )
-CLUSTER_SEEDS_MIN = 20
+CLUSTER_SEEDS_MIN = 50
 """Fewer may miss some kind of fault."""
 TAIL_LINES = 60
 
@@ -104,7 +113,10 @@ class Plan:
     def cluster(self, seed: int) -> ClusterSpec:
         """The cluster of a seed, and its storm."""
         drawn = draw_cluster(seed, self.nodes)
-        return drawn if self.storm is None else replace(drawn, storm=parse_storm(self.storm))
+        if self.storm is None:
+            return drawn
+        faults, errands = parse_happenings(self.storm)
+        return replace(drawn, storm=faults, errands=errands)
 
     def again(self, seed: int) -> str:
         """The command that repeats a seed."""
@@ -179,7 +191,7 @@ def _describe_failure(plan: Plan, report: Report, write: Callable[[str], object]
     for line in report.tail[-TAIL_LINES:]:
         write(f"{line}\n")
     if plan.nodes > 1:
-        write(f"the storm:\n{write_storm(plan.cluster(report.seed).storm)}")
+        write(f"the storm:\n{plan.cluster(report.seed).written}")
     write(f"seed {report.seed} failed after {report.events} events: {report.failure!r}\n")
     write(f"again: {plan.again(report.seed)}\n")
 

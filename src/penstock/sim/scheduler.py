@@ -59,19 +59,13 @@ class Scheduler:
         """Run the next event; False when nothing is left to happen."""
         if self._next_at_us() is None:
             return False
-        at_us, _, event = heapq.heappop(self._heap)
-        if at_us > self.now_us:
-            self.now_us, self._moment_began_at = at_us, self.events_run
-        elif self.events_run - self._moment_began_at > MOMENT_EVENTS_MAX:
-            raise StandsStill(f"{MOMENT_EVENTS_MAX} events happened and no time has passed")
-        self.events_run += 1
-        event.action()
+        self._run_first()
         return True
 
     def run_until(self, at_us: int) -> None:
         """Run everything that happens up to a time, and let that time come."""
         while (next_us := self._next_at_us()) is not None and next_us <= at_us:
-            self.step()
+            self._run_first()
         self.now_us = max(self.now_us, at_us)
 
     def run_while(self, busy: Callable[[], bool], until_us: int) -> bool:
@@ -80,10 +74,20 @@ class Scheduler:
             next_us = self._next_at_us()
             if next_us is None or next_us > until_us:
                 return False
-            self.step()
+            self._run_first()
         return True
 
     def _next_at_us(self) -> int | None:
-        while self._heap and self._heap[0][2].cancelled:
-            heapq.heappop(self._heap)
-        return self._heap[0][0] if self._heap else None
+        heap = self._heap
+        while heap and heap[0][2].cancelled:
+            heapq.heappop(heap)
+        return heap[0][0] if heap else None
+
+    def _run_first(self) -> None:
+        at_us, _, event = heapq.heappop(self._heap)
+        if at_us > self.now_us:
+            self.now_us, self._moment_began_at = at_us, self.events_run
+        elif self.events_run - self._moment_began_at > MOMENT_EVENTS_MAX:
+            raise StandsStill(f"{MOMENT_EVENTS_MAX} events happened and no time has passed")
+        self.events_run += 1
+        event.action()

@@ -24,10 +24,12 @@ class NodeKind(Protocol):
 
 
 class Place(Protocol):
-    """What a new process finds: its machine's number, its disk, and the way to others."""
+    """What a new process finds: its machine's number and boot, its disk, and the way to others."""
 
     @property
     def number(self) -> int: ...
+    @property
+    def boot_id(self) -> str: ...
     @property
     def disk(self) -> Disk: ...
     @property
@@ -69,6 +71,10 @@ class Site:
     @property
     def network(self) -> Network:
         return self._grounds.network
+
+    @property
+    def boot_id(self) -> str:
+        return self.machine.boot_id
 
     @property
     def disk(self) -> Disk:

@@ -140,13 +140,13 @@ def _parse(line: str) -> Fault:
     if found is None or found["kind"] not in KINDS:
         raise BadStorm(f"not a fault: {line}")
     fault = Fault(
-        at_us=_parse_time(found["at"]),
+        at_us=parse_time(found["at"]),
         kind=found["kind"],
         one=int(found["one"]),
         other=None if found["other"] is None else int(found["other"]),
         is_directed=found["sign"] == ">",
         by=int(found["by"] or 0),
-        for_us=_parse_time(found["for"]) if found["for"] else 0,
+        for_us=parse_time(found["for"]) if found["for"] else 0,
     )
     _check(fault, line, found["unit"] or "")
     return fault
@@ -166,7 +166,8 @@ def _check(fault: Fault, line: str, unit: str) -> None:
             raise BadStorm(f"{fault.kind} {wrong}: {line}")
 
 
-def _parse_time(text: str) -> int:
+def parse_time(text: str) -> int:
+    """Microseconds, of a number and its unit."""
     number, unit = text.split()
     try:
         return round(float(number) * _UNITS[unit])

@@ -11,6 +11,7 @@ from hashlib import blake2b
 
 LINES_KEPT_MAX = 400
 LINE_CHARACTERS_MAX = 200
+LINES_HASHED_AT_ONCE = 1_000
 
 
 class Trace:
@@ -20,6 +21,7 @@ class Trace:
         self.counts: Counter[str] = Counter()
         self.tail: deque[str] = deque(maxlen=lines_kept_max)
         self._hash = blake2b(digest_size=16)
+        self._unhashed: list[str] = []
 
     def note(self, at_us: int, what: str, detail: str = "") -> None:
         """Write one line and count it under `what`."""
@@ -29,9 +31,16 @@ class Trace:
 
     def fold(self, at_us: int, what: str, detail: str) -> None:
         """Let something count for the hash only: it happens too often to be read."""
-        self._hash.update(f"{at_us} {what} {detail}\n".encode())
+        self._unhashed.append(f"{at_us} {what} {detail}\n")
+        if len(self._unhashed) == LINES_HASHED_AT_ONCE:
+            self._catch_up()
 
     @property
     def digest(self) -> str:
         """The hash of everything so far."""
+        self._catch_up()
         return self._hash.hexdigest()
+
+    def _catch_up(self) -> None:
+        self._hash.update("".join(self._unhashed).encode())
+        self._unhashed.clear()

@@ -1,19 +1,28 @@
-"""A real node for tests: `Broker`, and a pytest plugin with a node per session and a topic per test.
+"""Real nodes for tests: `Broker`, one node that clients connect to; `SimCluster`, several in a simulated world with
+faults and virtual time; and a pytest plugin with both.
 
 Nothing is imported before it is asked for: every run of pytest loads the plugin, also the runs that need no node.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from penstock.testing.broker import Broker, BrokerFailed
+    from penstock.testing.simclient import Record, Refused, SimClient, Uncertain
+    from penstock.testing.simulated import Job, SimCluster
 
-__all__ = ["Broker", "BrokerFailed"]
+__all__ = ["Broker", "BrokerFailed", "Job", "Record", "Refused", "SimClient", "SimCluster", "Uncertain"]
+
+_MODULES = {
+    "broker": ("Broker", "BrokerFailed"),
+    "simclient": ("Record", "Refused", "SimClient", "Uncertain"),
+    "simulated": ("Job", "SimCluster"),
+}
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from penstock.testing import broker
-
-    return getattr(broker, name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"penstock.testing.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -265,7 +265,7 @@ def test_a_broker_that_is_never_registered_gives_up() -> None:
 def test_the_pace_grows_with_the_cluster() -> None:
     assert Pace.of(SETTINGS, 3) == Pace(INTERVAL_MS, SESSION_MS)
     assert Pace.of(SETTINGS, 30).interval_ms == 150
-    assert Pace.of(SETTINGS, 200) == Pace(1_000, 4_000)
+    assert Pace.of(SETTINGS, 200) == Pace(1_000, 6_000)
 
 
 def test_settings_set_the_pace() -> None:

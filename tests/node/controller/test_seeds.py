@@ -26,7 +26,7 @@ from penstock.core.wire.api.alter_partition import (
 from penstock.core.wire.api.unregister_broker import UnregisterBrokerRequest
 from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import BrokerRegistrationChangeRecord, PartitionChangeRecord
-from tests.node.controller.world import SESSION_MS, World
+from tests.node.controller.world import SESSION_MS, Machine, World
 
 BROKERS = (1, 2, 3, 4, 5)
 CONTROLLERS = (1, 2, 3)
@@ -151,7 +151,8 @@ class Story(World):
     def move_lead(self) -> None:
         able = [each for each in CONTROLLERS if each in self.machines]
         if able:
-            self.elect(self.random.choice(able), self.random.choice((0, 10, 500, 3_000)))
+            beside = self.random.sample(sorted(self.machines), self.random.randint(0, 2))
+            self.elect(self.random.choice(able), self.random.choice((0, 10, 500, 3_000)), beside)
 
     def stop(self) -> None:
         broker_id = self.some()
@@ -234,6 +235,7 @@ def _expire_early(sessions: Sessions) -> tuple[int, int] | None:
 PLANTED: dict[str, tuple[object, str, object]] = {
     "a controller that has lost the lead prolongs leases": (Membership, "_surely_leads", _always_sure),
     "a lease lasts as long as a session": (Pace, "lease_ms", property(lambda pace: pace.session_ms)),
+    "the controller's own broker trusts what it hears": (Machine, "_own_lease_end_ms", lambda machine: None),
     "a broker that is not known goes on": (Registrar, "_heartbeat_failed", lambda registrar, answer: None),
     "sessions end too early": (Sessions, "expired", _expire_early),
 }

@@ -37,6 +37,7 @@ from tests.metadata.cluster import CLUSTER_ID, FILE, directory_of, topic_id, wan
 
 INTERVAL_MS, SESSION_MS = 150, 1_500
 COMMIT_MS = 2
+VOTERS = 3
 EVENTS_MAX = 200_000
 
 
@@ -128,11 +129,17 @@ class Machine:
         self.ledger = ToyLedger(world, self)
         self.probed: list[tuple[str, int]] = []
         around = Surroundings(
-            node_id, CLUSTER_ID, led_ms=lambda: world.led_ms(node_id), probe=lambda *at: world.probe(self, *at)
+            node_id,
+            CLUSTER_ID,
+            voters=lambda: range(1, VOTERS + 1),
+            led_ms=lambda: world.led_ms(node_id),
+            predecessor=lambda: world.predecessor,
+            probe=lambda *at: world.probe(self, *at),
         )
         self.controller = Controller(self, self.ledger, around)
         self.channel = ControllerChannel(self, self, self.controller, self._leader_address)
         self.registrar = Registrar(self, self.channel.ask, lambda: self.image.offset)
+        self.registrar.own_lease_end_ms = self._own_lease_end_ms
         self.profile = self._profile(incarnation)
         self.is_broker = is_broker
 
@@ -142,6 +149,11 @@ class Machine:
         return Profile(
             self.id, CLUSTER_ID, identity, points, SUPPORTED_FEATURES, (directory_of(self.id),), host=f"host{self.id}"
         )
+
+    def _own_lease_end_ms(self) -> int | None:
+        if not self.controller.is_active:
+            return None
+        return self.world.led_ms(self.id) + self.registrar.pace.lease_ms
 
     @property
     def now_ms(self) -> int:
@@ -198,6 +210,7 @@ class World:
         self.leader = 0
         self._epoch = 0
         self._superseded_ms = 0
+        self.predecessor: int | None = None
         self.machines: dict[int, Machine] = {}
         self.cut: set[tuple[int, int]] = set()
         self.delay_ms: Callable[[], int] = lambda: 1
@@ -221,13 +234,16 @@ class World:
                 machine.registrar.ready()
                 machine.registrar.start(machine.profile, previous_epoch)
 
-    def elect(self, node_id: int, late_ms: int = 0) -> None:
-        """Another machine leads the log; the last one learns of it `late_ms` later."""
+    def elect(self, node_id: int, late_ms: int = 0, beside: Sequence[int] = ()) -> None:
+        """Another machine leads the log; the last one, and those that hear only that one, learn of it `late_ms`
+        later."""
         old, self.leader = self.leader, node_id
+        self.predecessor = old or None
         self._epoch += 1
         self._superseded_ms = self.now_ms
         for machine in list(self.machines.values()):
-            if machine.id != old or not late_ms or old == node_id:
+            is_late = machine.id in (old, *beside) and machine.id != node_id
+            if not late_ms or not is_late:
                 machine.learn(node_id, self._epoch)
             else:
                 self.after(late_ms, partial(machine.learn, node_id, self._epoch))

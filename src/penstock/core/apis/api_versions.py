@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.metadata.features import SUPPORTED_FEATURES
+from penstock.core.metadata.features import KRAFT_VERSION, SUPPORTED_FEATURES
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Answer, Api, Slot
 from penstock.core.wire.api.api_versions import (
@@ -42,9 +42,15 @@ def handle(node: Node, request: ApiVersionsRequest | None, slot: Slot) -> Answer
         finalized_features_epoch=node.image.offset,
         finalized_features=[
             FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-            for name, level in sorted(node.image.features.items())
+            for name, level in sorted(_finalized(node).items())
         ],
     )
+
+
+def _finalized(node: Node) -> dict[str, int]:
+    """What the cluster has agreed on; the level of the quorum is not kept in the image."""
+    level = node.quorum.kraft_version
+    return {**node.image.features, KRAFT_VERSION: level} if level else node.image.features
 
 
 def _api_keys(slot: Slot) -> list[ApiVersion]:

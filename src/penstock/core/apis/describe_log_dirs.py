@@ -1,4 +1,5 @@
-"""DescribeLogDirs (35). Versions 1 to 5: sizes by partition; 4 adds the disk's own size and room."""
+"""DescribeLogDirs (35). Versions 1 to 5: sizes by partition; 4 adds the disk's own size and room, 5 whether it
+takes nothing new."""
 
 from __future__ import annotations
 
@@ -40,6 +41,7 @@ def _answer(node: Node, request: DescribeLogDirsRequest) -> Steps[DescribeLogDir
         topics=[DescribeLogDirsTopic(name=name, partitions=found) for name, found in topics.items()],
         total_bytes=total,
         usable_bytes=free,
+        is_cordoned=bool(node.settings["cordoned.log.dirs"]),
     )
     return DescribeLogDirsResponse(error_code=0, results=[result])
 

@@ -25,6 +25,8 @@ from penstock.core.wire.api.metadata import (
 from penstock.core.wire.fields import ZERO_UUID
 
 NO_OPERATIONS = -(2**31)
+SETTLING_MS = 20
+"""How long a process takes to die, from the first connection that closes to the last."""
 LISTENER_ERROR_SINCE = 6
 """The version whose clients know LISTENER_NOT_FOUND."""
 
@@ -34,12 +36,23 @@ def handle(node: Node, request: MetadataRequest, slot: Slot) -> Answer:
         return _refused(node, request)
     missing = _to_create(node, request, slot.version)
     if not missing:
-        return respond(node, request, slot)
+        return _tell(node, request, slot)
 
     def created(code: ErrorCode) -> None:
         slot.reply(respond(node, request, slot))
 
     create_missing(node, missing, created)
+    return PENDING
+
+
+def _tell(node: Node, request: MetadataRequest, slot: Slot) -> Answer:
+    """Whoever asks again has perhaps lost a leader, whose process is just dying. Told that it leads as before, a client
+    would believe that for a second; a moment later we know better, because it hangs up here as well."""
+    connection = slot.connection
+    if node.cluster.is_lone or not connection.knows_leaders:
+        connection.knows_leaders = True
+        return respond(node, request, slot)
+    node.deadlines.at(node.now_ms + SETTLING_MS, lambda: slot.reply(respond(node, request, slot)))
     return PENDING
 
 
@@ -64,10 +77,10 @@ def _to_create(node: Node, request: MetadataRequest, version: int) -> list[str]:
 
 
 def respond(node: Node, request: MetadataRequest, slot: Slot) -> MetadataResponse:
-    image, listener = node.image, slot.connection.listener
+    listener = slot.connection.listener
     operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NO_OPERATIONS
     return MetadataResponse(
-        brokers=_brokers(image, listener),
+        brokers=_brokers(node, listener),
         cluster_id=node.meta.cluster_id,
         controller_id=node.node_id,
         topics=[_with_operations(topic, operations) for topic in _topics(node, request, slot)],
@@ -82,8 +95,11 @@ def _with_operations(topic: MetadataResponseTopic, operations: int) -> MetadataR
     return topic
 
 
-def _brokers(image: Image, listener: str) -> list[MetadataResponseBroker]:
-    found = [(broker, broker.endpoint(listener)) for broker in image.brokers.values() if not broker.fenced]
+def _brokers(node: Node, listener: str) -> list[MetadataResponseBroker]:
+    """All that serve, and those that did until a short time ago."""
+    lingers = node.cluster.absences.lingers
+    serving = [broker for broker in node.image.brokers.values() if not broker.fenced or lingers(broker.id)]
+    found = [(broker, broker.endpoint(listener)) for broker in serving]
     return [
         MetadataResponseBroker(node_id=broker.id, host=point.host, port=point.port, rack=broker.rack)
         for broker, point in found
@@ -93,7 +109,12 @@ def _brokers(image: Image, listener: str) -> list[MetadataResponseBroker]:
 
 def _topics(node: Node, request: MetadataRequest, slot: Slot) -> list[MetadataResponseTopic]:
     image = node.image
-    reachable = Reachable(image, slot.connection.listener, says_listener=slot.version >= LISTENER_ERROR_SINCE)
+    reachable = Reachable(
+        image,
+        slot.connection.listener,
+        says_listener=slot.version >= LISTENER_ERROR_SINCE,
+        absent=node.cluster.absent(),
+    )
     if request.topics is None or (slot.version == 0 and not request.topics):
         return [_described(topic, reachable) for _, topic in sorted(image.topics.items())]
     return [_asked(node, image, wanted, reachable) for wanted in request.topics]

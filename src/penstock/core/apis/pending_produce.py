@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from penstock.core.base.errors import ErrorCode
+from penstock.core.node.leader_hints import PRODUCE_HINTS_SINCE, hint_producer
 from penstock.core.node.node import Node
 from penstock.core.node.slots import PENDING, Answer, Slot
 from penstock.core.partition.partition import Partition
@@ -16,11 +17,12 @@ NO_OFFSET = -1
 class PendingProduce:
     """A request whose appends are not committed everywhere yet."""
 
-    __slots__ = ("_deadline", "_response", "_slot", "_waiting")
+    __slots__ = ("_deadline", "_failed", "_node", "_response", "_slot", "_waiting")
 
     def __init__(self, slot: Slot, response: ProduceResponse) -> None:
         self._slot = slot
         self._response = response
+        self._failed = False
         self._waiting: dict[Partition, list[PartitionProduceResponse]] = {}
 
     def add(self, partition: Partition, next_offset: int, result: PartitionProduceResponse, acks: int) -> None:
@@ -31,6 +33,7 @@ class PendingProduce:
         """The finished response if nothing is left to wait for."""
         if not self._waiting:
             return self._response
+        self._node = node
         self._deadline = node.deadlines.at(node.now_ms + max(timeout_ms, 0), self._timed_out)
         return PENDING
 
@@ -44,6 +47,7 @@ class PendingProduce:
             del self._waiting[partition]
         if error is not ErrorCode.NONE:
             result.error_code, result.base_offset = error, NO_OFFSET
+            self._failed = True
         if not self._waiting:
             self._deadline.cancel()
             self._send()
@@ -55,4 +59,6 @@ class PendingProduce:
         self._send()
 
     def _send(self) -> None:
+        if self._failed and self._slot.version >= PRODUCE_HINTS_SINCE:
+            hint_producer(self._node.image, self._slot.connection.listener, self._response)
         self._slot.reply(self._response)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from penstock.core.apis.pending_produce import NO_OFFSET, PendingProduce
 from penstock.core.apis.produce_straight import serve
 from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.node.leader_hints import PRODUCE_HINTS_SINCE, hint_producer
 from penstock.core.node.node import Node
 from penstock.core.node.slots import NO_REPLY, Answer, Api, Slot
 from penstock.core.partition.partition import Partition
@@ -58,6 +59,8 @@ def handle(node: Node, request: ProduceRequest, slot: Slot) -> Answer:
         if failed:
             slot.connection.close()
         return NO_REPLY
+    if failed and slot.version >= PRODUCE_HINTS_SINCE:
+        hint_producer(node.image, slot.connection.listener, response)
     return response if pending is None else pending.start(node, request.timeout_ms)
 
 

@@ -1,12 +1,11 @@
 """The usual produce request, straight through: one batch for one partition, outside of a transaction.
 
 Almost every produce request looks like that, and the general way spends most of its time on building and reading the
-message objects around the one batch. Here the few fields are read where they stand, and the reply is a template with
-three numbers put in. A producer with several requests in flight sends them alike but for the records, and they arrive
-together: such a run is looked up once and written once.
+message objects around the one batch. Here the few fields are read where they stand, and `produce_replies` fills in a
+template. A producer with several requests in flight sends them alike but for the records, and they arrive together:
+such a run is looked up once and written once.
 
-The template comes from the general encoder, so that its layout is known in one place only; whatever is unusual (an
-error, too) goes the general way. `tests/apis` holds both ways equal.
+Whatever is unusual, an error too, goes the general way. `tests/apis` holds both ways equal.
 """
 
 from __future__ import annotations
@@ -14,18 +13,16 @@ from __future__ import annotations
 from functools import lru_cache
 from struct import Struct
 
-from penstock.core.apis.pending_produce import PendingProduce
-from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.apis.produce_replies import ParkedRun, replies
+from penstock.core.base.errors import ApiError
 from penstock.core.node.connection import Connection
 from penstock.core.node.node import Node
-from penstock.core.node.slots import PENDING, Api, Slot
-from penstock.core.partition.partition import Appended, Partition
-from penstock.core.wire.api.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
-from penstock.core.wire.frames import RequestHeader, response_frame
+from penstock.core.node.slots import Api, Slot
+from penstock.core.partition.partition import Partition
+from penstock.core.wire.frames import RequestHeader
 
 FLEXIBLE_FROM = 9
 IDS_FROM = 13
-START_OFFSET_FROM = 5
 
 _OLD_HEAD = Struct(">hhiih")
 """Transactional id's length, acks, timeout, number of topics, length of the name."""
@@ -36,14 +33,6 @@ _FLEXIBLE_HEAD = Struct(">bhiBB")
 """The same head with compact lengths, each of which is one more than what it counts."""
 _FLEXIBLE_PARTITION = Struct(">Bi")
 _NO_TAGS = bytes(3)
-_MARK = 0x7ACE_0FF5_E700_7ACE
-_OFFSETS = Struct(">qq")
-_OFFSETS_AND_START = Struct(">qqq")
-_FRAME = Struct(">ii")
-
-Template = tuple[bytes, bytes, int]
-"""What stands before the offsets, what stands behind them, and the size that the frame says it has."""
-
 Found = tuple[Partition, int, int, int]
 """Partition, acks, timeout, and where in the frame the size of the records stands."""
 
@@ -70,7 +59,7 @@ def serve(
     run = [records]
     correlation_ids = [correlation_id]
     if at + 1 < len(frames):
-        count_max = min(RUN_BATCHES_MAX, node.limits.slots_max)
+        count_max = min(RUN_BATCHES_MAX, node.limits.slots_max - connection.waiting)
         _extend(run, correlation_ids, frames[at : at + count_max], place, flexible)
     try:
         appended = partition.append_run(run, version, node.now_ms, acks)
@@ -81,12 +70,25 @@ def serve(
         return 0
     end_offset = max([each[1] for each in appended])
     if partition.high_watermark < end_offset and (acks != 1 or partition.counted_end < end_offset):
-        for correlation_id, each in zip(correlation_ids, appended, strict=False):
-            _park(node, connection, api, version, correlation_id, partition, each, timeout_ms, acks)
+        slot = _slot(node, connection, api, header, len(appended))
+        ParkedRun(slot, partition, correlation_ids, appended, acks).wait(node, end_offset, timeout_ms)
         return len(appended)
-    reply = _replies(partition, version, correlation_ids, appended)
-    connection.put([reply], len(reply))
+    reply = replies(partition, version, correlation_ids, appended)
+    if connection.slots:
+        _slot(node, connection, api, header, len(appended)).reply_frame(reply)
+    else:
+        node.served(api, len(appended))
+        connection.put([reply], len(reply))
     return len(appended)
+
+
+def _slot(node: Node, connection: Connection, api: Api, header: RequestHeader, requests: int) -> Slot:
+    """One place in line for some requests, of which this is the first one's header."""
+    _, version, correlation_id, client_id, _ = header
+    slot = Slot(connection, api, version, correlation_id, client_id, node.now_us)
+    slot.requests = requests
+    connection.park(slot)
+    return slot
 
 
 def _extend(
@@ -112,19 +114,6 @@ def _extend(
 def _prefix(place: int) -> Struct:
     """API and version, correlation id, and the rest of a request up to a place."""
     return Struct(f">4si{place - 8}s")
-
-
-def _replies(partition: Partition, version: int, correlation_ids: list[int], appended: list[Appended]) -> bytes:
-    before, behind, size = partition.templates.get(version) or _template(partition, version)
-    start_offset = partition.log.start_offset
-    parts: list[bytes] = []
-    for correlation_id, (base_offset, _, time_ms) in zip(correlation_ids, appended, strict=False):
-        if version >= START_OFFSET_FROM:
-            offsets = _OFFSETS_AND_START.pack(base_offset, time_ms, start_offset)
-        else:
-            offsets = _OFFSETS.pack(base_offset, time_ms)
-        parts += (_FRAME.pack(size, correlation_id), before, offsets, behind)
-    return b"".join(parts)
 
 
 def _find(node: Node, frame: memoryview, position: int) -> Found | None:
@@ -187,50 +176,3 @@ def _flexible_records(frame: memoryview, place: int) -> memoryview | None:
         if byte < 0x80:
             break
     return frame[place:end] if place + size - 1 == end else None
-
-
-def _template(partition: Partition, version: int) -> Template:
-    """Encode the reply the general way with a mark for the base offset, and cut it there."""
-    response = ProduceResponse(responses=[_topic(partition, _result(partition, _MARK, 0, 0))])
-    encoded = b"".join(response_frame(response, version, 0))  # type: ignore[arg-type]  # no records, so only bytes
-    at = encoded.index(_MARK.to_bytes(8, "big"))
-    width = _OFFSETS_AND_START.size if version >= START_OFFSET_FROM else _OFFSETS.size
-    template = encoded[_FRAME.size : at], encoded[at + width :], len(encoded) - 4
-    partition.templates[version] = template
-    return template
-
-
-def _topic(partition: Partition, result: PartitionProduceResponse) -> TopicProduceResponse:
-    return TopicProduceResponse(name=partition.topic, topic_id=partition.topic_id, partition_responses=[result])
-
-
-def _result(partition: Partition, base_offset: int, time_ms: int, start_offset: int) -> PartitionProduceResponse:
-    return PartitionProduceResponse(
-        index=partition.index,
-        error_code=ErrorCode.NONE,
-        base_offset=base_offset,
-        log_append_time_ms=time_ms,
-        log_start_offset=start_offset,
-    )
-
-
-def _park(
-    node: Node,
-    connection: Connection,
-    api: Api,
-    version: int,
-    correlation_id: int,
-    partition: Partition,
-    appended: Appended,
-    timeout_ms: int,
-    acks: int,
-) -> None:
-    """Not committed yet: the reply waits in a slot, as on the general way."""
-    result = _result(partition, appended.base_offset, appended.append_time_ms, partition.log.start_offset)
-    response = ProduceResponse(responses=[_topic(partition, result)])
-    slot = Slot(connection, api, version, correlation_id, None, node.now_us)
-    pending = PendingProduce(slot, response)
-    pending.add(partition, appended.next_offset, result, acks)
-    connection.slots.append(slot)
-    if pending.start(node, timeout_ms) is not PENDING:
-        slot.reply(response)

@@ -9,9 +9,13 @@ from penstock.core.metadata.image import NO_LEADER, Directories, Image, ReplicaS
 class Reachable:
     """Looked up once per response. Partitions share few sets of replicas, so what is found for one is kept."""
 
-    def __init__(self, image: Image, listener: str, *, says_listener: bool = True) -> None:
-        """`says_listener`: whether the client knows an error for a leader that listens elsewhere only."""
+    def __init__(
+        self, image: Image, listener: str, *, says_listener: bool = True, absent: frozenset[int] = frozenset()
+    ) -> None:
+        """`says_listener`: whether the client knows an error for a leader that listens elsewhere only. `absent`: those
+        that seem to be gone, whatever the image says."""
         self._image = image
+        self._absent = absent
         self._says_listener = says_listener
         self._listening = {
             broker.id: broker for broker in image.brokers.values() if broker.endpoint(listener) is not None
@@ -20,10 +24,12 @@ class Reachable:
 
     def leader(self, leader: int) -> int:
         """The leader as clients may know it."""
-        return leader if leader in self._listening else NO_LEADER
+        return leader if leader in self._listening and leader not in self._absent else NO_LEADER
 
     def error(self, leader: int) -> ErrorCode:
         """What is wrong with a leader, if anything."""
+        if leader in self._absent:
+            return ErrorCode.LEADER_NOT_AVAILABLE
         if leader in self._listening:
             return ErrorCode.NONE
         is_elsewhere = self._says_listener and leader in self._image.brokers

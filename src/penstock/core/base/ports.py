@@ -13,8 +13,9 @@ on it, because the simulator's disks keep exactly that promise and not a bit mor
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
+
+from penstock.core.base.values import frozen
 
 Buffer = bytes | bytearray | memoryview
 Done = Callable[[object], None]
@@ -61,7 +62,7 @@ class FileFailure(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Append:
     """Write at the current end of the file, creating it when missing; gives None once Written."""
 
@@ -69,7 +70,7 @@ class Append:
     data: Buffer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """Give the bytes at a position, fewer where the file ends; a missing file fails with ENOENT."""
 
@@ -78,21 +79,21 @@ class Read:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Size:
     """Give the file's size in bytes, or None where there is no such file."""
 
     file: File
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sync:
     """Make everything written to the file so far survive power loss."""
 
     file: File
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Truncate:
     """Cut the file to a size; a missing file fails with ENOENT."""
 
@@ -100,7 +101,7 @@ class Truncate:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rename:
     """Move the file to another path, replacing what is there; the `File` follows."""
 
@@ -108,14 +109,14 @@ class Rename:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unlink:
     """Remove the file; a missing one is fine. Slices that pin it stay readable."""
 
     file: File
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """One name in a directory."""
 
@@ -124,28 +125,28 @@ class Entry:
     is_dir: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListDir:
     """Give the entries of a directory, sorted by name; a missing one fails with ENOENT."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MakeDir:
     """Make a directory and its parents; an existing one is fine."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoveDir:
     """Remove an empty directory; a missing one is fine."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RenameDir:
     """Move a directory with all it holds."""
 
@@ -153,33 +154,33 @@ class RenameDir:
     new_path: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SyncDir:
     """Make the names in a directory survive power loss."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SyncTree:
     """Make everything written below a directory so far, bytes and names, survive power loss."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FreeSpace:
     """Give (free, total) bytes of the disk that holds a path."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pause:
     """Let others run: a long computation asks for this about every 2 ms of work."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Together:
     """Perform operations that do not depend on each other (no reads and no jobs), in any order or at once; gives the
     list of their results, in which a failure is a value. One way to a thread and back serves many of them."""
@@ -197,7 +198,7 @@ class JobFiles(Protocol):
     def unlink(self, path: str) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Job:
     """Per-record work for a worker process: an importable function of (JobFiles, *args), picklable both ways."""
 
@@ -205,7 +206,7 @@ class Job:
     args: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunJob:
     """Run a job elsewhere; gives its return value."""
 

@@ -9,21 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-from penstock.core.base.ports import LATER, Done, FileFailure, FileOp, Files, Pause, Steps
+from penstock.core.base.ports import (
+    LATER,
+    Done,
+    FileFailure,
+    FileOp,
+    Files,
+    Pause,
+    Steps,
+    Sync,
+    SyncDir,
+    SyncTree,
+    Together,
+)
 
 T = TypeVar("T")
+SYNCS: Final = (Sync, SyncDir, SyncTree)
+MAY_TELL_OF_FAILURE: Final = (FileFailure, list)
 
 
 class Tasks:
     """Drives generators of file operations over a `Files` port."""
 
-    __slots__ = ("_files", "running")
+    __slots__ = ("_files", "on_sync_failed", "running")
 
     def __init__(self, files: Files) -> None:
         self._files = files
         self.running: set[_Task] = set()
+        # Whatever becomes of the steps that asked for it: from then on nobody knows what the disk holds.
+        self.on_sync_failed: Callable[[], None] = lambda: None
 
     def run(self, steps: Steps[Any], done: Callable[[Any], None] | None = None) -> None:
         """Drive `steps` to its end; `done` gets the return value, or the exception that ended it."""
@@ -31,21 +47,25 @@ class Tasks:
 
 
 class _Task:
-    __slots__ = ("_done", "_steps", "_tasks")
+    __slots__ = ("_done", "_op", "_steps", "_tasks")
 
     def __init__(self, tasks: Tasks, steps: Steps[Any], done: Callable[[Any], None] | None) -> None:
         self._tasks = tasks
         self._steps = steps
         self._done = done
+        self._op: FileOp | None = None
 
     def resume(self, result: object) -> None:
         """Feed one result and go on while operations finish inline (a loop, so that depth stays constant)."""
-        steps, tasks = self._steps, self._tasks
+        steps, tasks, op = self._steps, self._tasks, self._op
         try:
             while True:
+                if isinstance(result, MAY_TELL_OF_FAILURE) and _has_failed_to_sync(op, result):
+                    tasks.on_sync_failed()
                 op = steps.throw(result) if isinstance(result, FileFailure) else steps.send(result)
                 result = tasks._files.perform(op, self.resume)
                 if result is LATER:
+                    self._op = op
                     tasks.running.add(self)
                     return
         except StopIteration as stop:
@@ -60,6 +80,12 @@ class _Task:
             self._done(outcome)
         elif isinstance(outcome, Exception):
             raise outcome
+
+
+def _has_failed_to_sync(op: FileOp | None, result: object) -> bool:
+    if isinstance(op, Together) and isinstance(result, list):
+        return any(_has_failed_to_sync(*each) for each in zip(op.ops, result, strict=True))
+    return isinstance(op, SYNCS) and isinstance(result, FileFailure)
 
 
 def at_once(steps: Steps[T]) -> T:

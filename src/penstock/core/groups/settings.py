@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from penstock.core.base.values import frozen
 
 _MINUTE_MS = 60_000
 _DAY_MS = 24 * 60 * _MINUTE_MS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupSettings:
     """Each field carries the value of the broker key named beside it."""
 

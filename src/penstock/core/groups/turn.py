@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from penstock.core.base.values import fresh, mutable
 from penstock.core.groups.settings import GroupSettings
 from penstock.core.groups.waiting import Seat, WaitingRoom
 from penstock.core.rsm.result import Reply, Result, Timers
 from penstock.core.wire import Message
 
 
-@dataclass(slots=True)
+@mutable
 class Turn:
     """Passed down through the rules of one event, and thrown away after it."""
 
@@ -18,7 +17,7 @@ class Turn:
     settings: GroupSettings
     timers: Timers
     room: WaitingRoom
-    result: Result = field(default_factory=Result)
+    result: Result = fresh(default_factory=Result)
 
     def has_swept_enough(self) -> bool:
         return len(self.result.records) >= self.settings.sweep_records_max

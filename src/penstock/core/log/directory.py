@@ -64,7 +64,8 @@ class LogDirectory:
     def load(self, settings_for: Callable[[str], LogSettings], now_ms: int) -> Steps[dict[tuple[str, int], Log]]:
         """Open every log in the folder, recovering those that need it."""
         entries = yield from self._list_root()
-        yield from self._take_clean_mark()
+        yield from self.read_clean_mark()
+        yield from self._remove_clean_mark()
         points = yield from self._read(RECOVERY_POINTS_FILE)
         starts = yield from self._read(LOG_STARTS_FILE)
         cleaned = yield from self._read(CLEANER_FILE)
@@ -103,20 +104,20 @@ class LogDirectory:
         self.logs[key] = log
         yield Pause()
 
-    def _take_clean_mark(self) -> Steps[None]:
-        """Read the mark and remove it for good, before anything changes: from now on a stop is unclean until proven."""
-        path = f"{self.root}/{CLEAN_MARK_FILE}"
-        data = yield from checkpoints.read_file(path)
+    def read_clean_mark(self) -> Steps[None]:
+        """Find out how the last run ended."""
+        data = yield from checkpoints.read_file(f"{self.root}/{CLEAN_MARK_FILE}")
         self.was_clean = data is not None
-        if data is None:
-            # Folders made by the last run may have no lasting name yet, and nobody would ask for it again.
-            yield from sync_folder(self.root)
-            return
         try:
-            self.broker_epoch = int(json.loads(data)["brokerEpoch"])
+            self.broker_epoch = int(json.loads(data or b"")["brokerEpoch"])
         except (ValueError, KeyError, TypeError):
             self.broker_epoch = _NO_BROKER_EPOCH
-        yield Unlink(File(path))
+
+    def _remove_clean_mark(self) -> Steps[None]:
+        """For good, and before anything changes: from now on a stop is unclean until proven. Where there is no mark,
+        folders made by the last run may have no lasting name yet, and nobody would ask for it again."""
+        if self.was_clean:
+            yield Unlink(File(f"{self.root}/{CLEAN_MARK_FILE}"))
         yield from sync_folder(self.root)
 
     def _read(self, name: str) -> Steps[Offsets]:

@@ -60,6 +60,8 @@ class LeaderEpochs:
 
     def at(self, offset: int) -> int:
         """The epoch in which an offset was written; -1 if unknown."""
+        if self._entries and self._entries[-1][1] <= offset:
+            return self.latest
         below = bisect_right(self._entries, offset, key=lambda entry: entry[1])
         return self._entries[below - 1][0] if below else -1
 

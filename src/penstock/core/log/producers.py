@@ -172,6 +172,8 @@ class Producers:
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """What a read_committed reader may see: below this every transaction is decided, and surely so."""
+        if not self._ongoing and not self._unreplicated:
+            return high_watermark
         if self._unreplicated:
             self._unreplicated = {first: at for first, at in self._unreplicated.items() if at >= high_watermark}
         unstable = self.first_unstable_offset

@@ -64,7 +64,7 @@ def open_log(
     if standing.clean and log.segments and not (yield from _trust_last(log)):
         trusted -= 1
     if trusted < len(log.segments):
-        yield from _recover(log, trusted)
+        yield from _recover(log, trusted, standing.clean)
     yield from _finish(log, standing, now_ms)
     if not standing.clean and not log.has_roots:
         # The last run may have ended before the name of the first file would last.
@@ -131,8 +131,9 @@ def _trust_last(log: Log) -> Steps[bool]:
     return True
 
 
-def _recover(log: Log, trusted: int) -> Steps[None]:
-    """Scan the segments that are not trusted, up to where the log proves to end, and drop what lies behind."""
+def _recover(log: Log, trusted: int, was_clean: bool) -> Steps[None]:
+    """Scan the segments that are not trusted, up to where the log proves to end, and drop what lies behind. Half an
+    append may be missing after a crash, which nobody was told of; anything else is a loss."""
     first = log.segments[trusted]
     log.end_offset = first.base_offset
     yield from _drop_snapshots(log, first.base_offset)
@@ -141,19 +142,31 @@ def _recover(log: Log, trusted: int) -> Steps[None]:
         segment = log.segments[number]
         if segment.base_offset != log.end_offset:
             # The segment before lost its tail, so this one does not continue it.
-            yield from _drop_segments(log, number)
+            yield from _give_up(log, number)
             break
         if number > trusted:
             log.pending_snapshots[segment.base_offset] = snapshots.encode(log.producers)
         scan = _Scan(segment, log.producers, log.epochs, log.settings.index_interval_bytes)
-        whole = yield from scan.run(is_last=number + 1 == len(log.segments))
+        good_bytes = yield from scan.find_end()
+        whole = good_bytes == segment.size_bytes
+        if not whole and (was_clean or not scan.is_torn):
+            yield from log.context.before_loss()
+        yield from scan.settle(good_bytes, is_sealed=whole and number + 1 < len(log.segments))
         log.end_offset = scan.next_offset
         if not whole:
-            yield from _drop_segments(log, number + 1)
+            yield from _give_up(log, number + 1)
             break
     last = log.segments[-1]
     last.sealed = False
     log.names_changed = True
+
+
+def _give_up(log: Log, first: int) -> Steps[None]:
+    """Drop segments that do not go on where the log ends. A file is begun when all is written that comes before it, so
+    these were once part of the log."""
+    if first < len(log.segments):
+        yield from log.context.before_loss()
+    yield from _drop_segments(log, first)
 
 
 def _drop_segments(log: Log, first: int) -> Steps[None]:
@@ -205,7 +218,7 @@ def _drop_stray_snapshots(log: Log) -> Steps[None]:
 class _Scan:
     """One untrusted segment, batch by batch: indexes, producers and epochs are folded as far as it is good."""
 
-    __slots__ = ("_aborted", "_epochs", "_index", "_last_epoch", "_producers", "_segment", "next_offset")
+    __slots__ = ("_aborted", "_epochs", "_index", "_last_epoch", "_producers", "_segment", "is_torn", "next_offset")
 
     def __init__(self, segment: Segment, producers: Producers, epoch_cache: LeaderEpochs, interval_bytes: int) -> None:
         self._segment = segment
@@ -215,27 +228,34 @@ class _Scan:
         self._last_epoch = -1
         self._aborted = bytearray()
         self.next_offset = segment.base_offset
+        # Whether the file ends with the beginning of a batch, as an append leaves it that a crash has interrupted.
+        self.is_torn = False
 
-    def run(self, is_last: bool) -> Steps[bool]:
-        """Scan, cut off what is bad, write the indexes; True if nothing was bad."""
-        segment, size_bytes, good_bytes = self._segment, self._segment.size_bytes, 0
-        while good_bytes < size_bytes:
-            data = yield from read_chunk(segment.log, good_bytes, size_bytes)
+    def find_end(self) -> Steps[int]:
+        """Fold everything up to the first thing that is bad; gives how many bytes are good."""
+        segment, good_bytes = self._segment, 0
+        while good_bytes < segment.size_bytes:
+            data = yield from read_chunk(segment.log, good_bytes, segment.size_bytes)
             taken = self._take(data)
             if not taken:
+                self.is_torn = _is_beginning(data, segment.size_bytes - good_bytes)
                 break
             good_bytes += taken
             yield Pause()
-        if good_bytes < size_bytes:
+        return good_bytes
+
+    def settle(self, good_bytes: int, is_sealed: bool) -> Steps[None]:
+        """Cut off what is bad, and write the indexes."""
+        segment = self._segment
+        if good_bytes < segment.size_bytes:
             yield Truncate(segment.log, good_bytes)
             # Or power loss could bring back what was cut, behind what is appended next.
             yield from sync_file(segment.log)
         segment.size_bytes = good_bytes
-        segment.sealed = not is_last and good_bytes == size_bytes
+        segment.sealed = is_sealed
         segment.end_offset = self.next_offset
         yield from self._index.finish(segment)
         yield from segment.aborted.rewrite(bytes(self._aborted))
-        return good_bytes == size_bytes
 
     def _take(self, data: bytes) -> int:
         """Fold the good batches at the beginning of `data`; gives how many bytes that were."""
@@ -263,10 +283,19 @@ class _Scan:
     def _fold(self, data: Buffer, at: int, header: BatchHeader) -> None:
         self._index.add(header)
         self._last_epoch = header.leader_epoch
-        if header.leader_epoch > self._epochs.latest:
+        if header.leader_epoch != self._epochs.at(header.base_offset):
+            # The epochs were stored before this was written, perhaps in place of something that was cut off.
             self._epochs.assign(header.leader_epoch, header.base_offset)
         if header.producer_id >= 0:
             aborted = replay.replay_batch(self._producers, data, at, header, header.base_offset)
             if aborted is not None:
                 self._aborted += encode_aborted(aborted)
         self.next_offset = header.next_offset
+
+
+def _is_beginning(data: Buffer, size_bytes: int) -> bool:
+    """Whether what is left of a file is shorter than the batch it begins with."""
+    if size_bytes < HEADER_BYTES:
+        return True
+    header = read_header(data)
+    return header.magic == MAGIC and header.size > size_bytes

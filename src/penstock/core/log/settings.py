@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
-from penstock.core.base.ports import Files
+from penstock.core.base.ports import Files, Steps
 from penstock.core.base.steps import Tasks
 from penstock.core.log.index_file import IndexCache
 
@@ -50,11 +50,18 @@ class LogSettings(Protocol):
     def flush_ms(self) -> int: ...
 
 
+def nobody_cares() -> Steps[None]:
+    """Nothing depends on what was lost."""
+    yield from ()
+
+
 @dataclass(frozen=True, slots=True)
 class LogContext:
-    """What the logs of one node share: the disk, the driver of steps, the index cache, one broker setting."""
+    """What the logs of one node share: the disk, the driver of steps, the index cache, one broker setting, and whom to
+    tell before a log that is opened loses what it should have."""
 
     files: Files
     tasks: Tasks
     index_cache: IndexCache
     producer_id_expiration_ms: int = 86_400_000
+    before_loss: Callable[[], Steps[None]] = nobody_cares

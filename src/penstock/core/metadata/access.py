@@ -7,9 +7,9 @@ back, or they would be lost when the log is cut.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.core.base.values import fresh, frozen
 from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import (
     AccessControlEntryRecord,
@@ -26,14 +26,14 @@ QuotaEntity = tuple[tuple[str, str | None], ...]
 """(type, name) pairs in the order of their types; a name of None stands for all who have no quota of their own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AccessImage:
     """Immutable, as the image it belongs to."""
 
-    entries: Mapping[bytes, AccessControlEntryRecord] = field(default_factory=dict)
-    credentials: Mapping[tuple[str, int], UserScramCredentialRecord] = field(default_factory=dict)
-    tokens: Mapping[str, DelegationTokenRecord] = field(default_factory=dict)
-    quotas: Mapping[QuotaEntity, Mapping[str, float]] = field(default_factory=dict)
+    entries: Mapping[bytes, AccessControlEntryRecord] = fresh(default_factory=dict)
+    credentials: Mapping[tuple[str, int], UserScramCredentialRecord] = fresh(default_factory=dict)
+    tokens: Mapping[str, DelegationTokenRecord] = fresh(default_factory=dict)
+    quotas: Mapping[QuotaEntity, Mapping[str, float]] = fresh(default_factory=dict)
 
     def records(self) -> Iterator[StoredRecord]:
         yield from self.entries.values()

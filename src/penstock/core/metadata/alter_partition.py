@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.settings import BrokerSettings
+from penstock.core.base.values import fresh, mutable
 from penstock.core.metadata.brokers import check_epoch
 from penstock.core.metadata.image import LEADER_UNCHANGED, RECOVERED, RECOVERING, Image, PartitionImage, TopicImage
 from penstock.core.metadata.partition_change import PartitionChange
@@ -38,14 +38,14 @@ def plan_alteration(
     return plan.records, AlterPartitionResponse(topics=answers)
 
 
-@dataclass(slots=True)
+@mutable
 class _Plan:
     image: Image
     settings: BrokerSettings
     broker_id: int
     version: int
-    records: list[StoredRecord] = field(default_factory=list)
-    _changed: dict[tuple[bytes, int], PartitionImage] = field(default_factory=dict)
+    records: list[StoredRecord] = fresh(default_factory=list)
+    _changed: dict[tuple[bytes, int], PartitionImage] = fresh(default_factory=dict)
     """What this request has already changed, for those that name a partition twice."""
 
     def topic(self, data: RequestTopicData) -> ResponseTopicData:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.base.values import frozen
 from penstock.core.wire.stored.cluster_metadata import (
     BrokerEndpoint,
     BrokerFeature,
@@ -33,7 +34,7 @@ with port 0, in the request and in the record: Kafka's formats stay as they are,
 FeatureRanges = Mapping[str, tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Endpoint:
     """Where a node listens, by listener name."""
 

@@ -18,11 +18,12 @@ from penstock.core.base.settings import (
     validate_group_overrides,
     validate_topic_overrides,
 )
-from penstock.core.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Image
-from penstock.core.metadata.rules import MIN_INSYNC_REPLICAS, has_eligible_leaders
+from penstock.core.metadata.fold import fold
+from penstock.core.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Image, Standing
+from penstock.core.metadata.rules import MIN_INSYNC_REPLICAS, has_eligible_leaders, rules_for
 from penstock.core.metadata.topics import check_topic_name
 from penstock.core.wire.schema import StoredRecord
-from penstock.core.wire.stored.cluster_metadata import ClearElrRecord, ConfigRecord
+from penstock.core.wire.stored.cluster_metadata import ClearElrRecord, ConfigRecord, PartitionChangeRecord
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 """Operations of IncrementalAlterConfigs."""
@@ -66,7 +67,7 @@ def plan_increment(
         seen.add(key)
         _operate(after, resource_type, operation, key, value)
     _check_values(image, settings, resource_type, name, after)
-    return _difference(image, resource_type, name, before, after)
+    return _difference(image, settings, resource_type, name, after)
 
 
 def plan_replacement(
@@ -79,7 +80,7 @@ def plan_replacement(
             raise ApiError(ErrorCode.INVALID_REQUEST, f"Setting {key} has no value.")
     after = {key: value for key, value in configs.items() if value is not None}
     _check_values(image, settings, resource_type, name, after)
-    return _difference(image, resource_type, name, image.config(resource_type, name), after)
+    return _difference(image, settings, resource_type, name, after)
 
 
 def _operate(after: dict[str, str], resource_type: int, operation: int, key: str, value: str | None) -> None:
@@ -146,17 +147,43 @@ def _check_broker(image: Image, settings: BrokerSettings, name: str, after: dict
 
 
 def _difference(
-    image: Image, resource_type: int, name: str, before: Mapping[str, str], after: Mapping[str, str]
+    image: Image, settings: BrokerSettings, resource_type: int, name: str, after: Mapping[str, str]
 ) -> list[StoredRecord]:
+    before = image.config(resource_type, name)
     changed = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
     records: list[StoredRecord] = [
         ConfigRecord(resource_type=resource_type, resource_name=name, name=key, value=after.get(key)) for key in changed
     ]
     if MIN_INSYNC_REPLICAS in changed and has_eligible_leaders(image):
         _check_min_insync(resource_type, name, after.get(MIN_INSYNC_REPLICAS))
-        # Who is an eligible leader was found by the old number, and says nothing under the new one.
-        records.append(ClearElrRecord(topic_name=name if resource_type == TOPIC_RESOURCE else ""))
+        records += _forget_eligible(image, settings, name if resource_type == TOPIC_RESOURCE else "", records)
     return records
+
+
+def _forget_eligible(
+    image: Image, settings: BrokerSettings, name: str, changes: list[StoredRecord]
+) -> list[StoredRecord]:
+    """Where as many are in sync as the new number asks for, they acknowledge without the eligible leaders, who must be
+    forgotten. Elsewhere these are still those who have it all, and perhaps the only ones who can lead again: Kafka
+    forgets them too, and the partition stays without a leader."""
+    image, _ = fold(image, changes, image.offset)
+    outdated: list[StoredRecord] = []
+    some_stay = False
+    for topic in image.topics.values():
+        if name not in ("", topic.name) or not any(topic.standings.codes):
+            continue
+        min_insync = rules_for(image, settings, topic).min_insync
+        for index in (index for index in range(len(topic)) if _has_eligible(topic.standings[index])):
+            if len(topic.isrs[index]) < min_insync:
+                some_stay = True
+            else:
+                forgotten = PartitionChangeRecord(topic_id=topic.id, partition_id=index, eligible_leader_replicas=[])
+                outdated.append(forgotten)
+    return outdated if some_stay else [ClearElrRecord(topic_name=name)]
+
+
+def _has_eligible(standing: Standing) -> bool:
+    return bool(standing.elr or standing.last_known_elr)
 
 
 def _check_min_insync(resource_type: int, name: str, value: str | None) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.metadata.features import (
     ELR_METADATA_LEVEL_MIN,
     ELR_VERSION,
+    KRAFT_VERSION,
     METADATA_LEVELS_WITH_NEW_RECORDS,
     METADATA_VERSION,
     SUPPORTED_FEATURES,
@@ -30,11 +31,18 @@ DIRECTIONS_SINCE = 1
 
 
 def plan_features(
-    image: Image, settings: BrokerSettings, voters: Iterable[int], request: UpdateFeaturesRequest, version: int
+    image: Image,
+    settings: BrokerSettings,
+    voters: Iterable[int],
+    request: UpdateFeaturesRequest,
+    version: int,
+    kraft_version: int = 0,
 ) -> tuple[list[StoredRecord], UpdateFeaturesResponse]:
-    """Decide about an UpdateFeatures request: all of it, or nothing."""
+    """Decide about an UpdateFeatures request: all of it, or nothing. What follows for the quorum, whose level is not
+    kept in the image, is for the caller to do."""
+    current = {**image.features, KRAFT_VERSION: kraft_version}
     try:
-        records = _plan(image, settings, frozenset(voters), request, version)
+        records = _plan(image, settings, frozenset(voters), request, version, current)
     except ApiError as error:
         message = f"The update failed for all features since the following feature had an error: {error.message}"
         return [], UpdateFeaturesResponse(error_code=error.code, error_message=message)
@@ -47,13 +55,21 @@ def plan_features(
 
 
 def _plan(
-    image: Image, settings: BrokerSettings, voters: frozenset[int], request: UpdateFeaturesRequest, version: int
+    image: Image,
+    settings: BrokerSettings,
+    voters: frozenset[int],
+    request: UpdateFeaturesRequest,
+    version: int,
+    current: Mapping[str, int],
 ) -> list[StoredRecord]:
-    wanted = {**image.features, **{update.feature: update.max_version_level for update in request.feature_updates}}
+    wanted = {**current, **{update.feature: update.max_version_level for update in request.feature_updates}}
     records: list[StoredRecord] = []
     for update in request.feature_updates:
         _check_support(image, voters, update)
-        _check_direction(image, update, version)
+        _check_direction(current, update, version)
+        if update.feature == KRAFT_VERSION:
+            _check_stays(current, update)
+            continue
         if update.feature == METADATA_VERSION:
             _check_records(image, update)
         elif update.feature == ELR_VERSION and update.max_version_level > 0:
@@ -85,17 +101,22 @@ def _check_support(image: Image, voters: frozenset[int], update: FeatureUpdateKe
         raise _refusal(update, f"Controller {missing[0]} has not registered, and may not support this feature.")
 
 
-def _check_direction(image: Image, update: FeatureUpdateKey, version: int) -> None:
+def _check_direction(levels: Mapping[str, int], update: FeatureUpdateKey, version: int) -> None:
     direction = update.upgrade_type
     if version < DIRECTIONS_SINCE:
         direction = SAFE_DOWNGRADE if update.allow_downgrade else UPGRADE
     if direction not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
         raise _refusal(update, "The controller does not support the given upgrade type.")
-    current = image.features.get(update.feature, 0)
+    current = levels.get(update.feature, 0)
     if update.max_version_level < current and direction == UPGRADE:
         raise _refusal(update, "Can't downgrade the version of this feature without setting the upgrade type.")
     if update.max_version_level > current and direction != UPGRADE:
         raise _refusal(update, "Can't downgrade to a newer version.")
+
+
+def _check_stays(levels: Mapping[str, int], update: FeatureUpdateKey) -> None:
+    if update.max_version_level < levels[KRAFT_VERSION]:
+        raise _refusal(update, "Can't downgrade the version of this feature.")
 
 
 def _check_records(image: Image, update: FeatureUpdateKey) -> None:

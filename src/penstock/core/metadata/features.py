@@ -12,7 +12,7 @@ METADATA_LEVELS_WITH_NEW_RECORDS = frozenset({7, 8, 11, 13, 14, 15, 17, 23, 30})
 """Levels whose records older ones cannot read: below one of them there is no way back."""
 
 KRAFT_VERSION = "kraft.version"
-"""How the quorum keeps its voters; the quorum's own affair."""
+"""How the quorum keeps its voters, in everybody's settings (0) or in the log (1); the quorum's own affair."""
 ELR_VERSION = "eligible.leader.replicas.version"
 ELR_METADATA_LEVEL_MIN = 23
 """4.0-IV1, the first level whose records can name eligible leaders."""
@@ -25,5 +25,6 @@ BOOTSTRAP_FEATURES: dict[str, int] = {METADATA_VERSION: METADATA_LEVEL, ELR_VERS
 SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     METADATA_VERSION: (METADATA_LEVEL_MIN, METADATA_LEVEL),
     ELR_VERSION: (0, 1),
+    KRAFT_VERSION: (0, 1),
 }
 """What a cluster's controllers and brokers can agree on."""

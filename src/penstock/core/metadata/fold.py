@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
+from penstock.core.base.values import fresh, mutable
 from penstock.core.metadata.access import APPLY_ACCESS, AccessDraft
 from penstock.core.metadata.brokers import MIGRATING_DIRECTORY, BrokerImage, broker_of, changed, controller_of
 from penstock.core.metadata.features import KRAFT_VERSION, METADATA_VERSION
@@ -44,14 +45,14 @@ from penstock.core.wire.stored.cluster_metadata import (
 )
 
 
-@dataclass(slots=True)
+@mutable
 class Delta:
     """What one fold changed, by name; nodes look the new state up in the image."""
 
-    topics: set[str] = field(default_factory=set)
-    removed: dict[str, TopicImage] = field(default_factory=dict)
-    configs: set[str] = field(default_factory=set)
-    brokers: set[int] = field(default_factory=set)
+    topics: set[str] = fresh(default_factory=set)
+    removed: dict[str, TopicImage] = fresh(default_factory=dict)
+    configs: set[str] = fresh(default_factory=set)
+    brokers: set[int] = fresh(default_factory=set)
 
 
 class Fold:

@@ -1,10 +1,11 @@
 """Heartbeats: what a broker says of itself, what the controller makes of it, and the sweep that follows.
 
-Only the active controller has this machine; a new one gives every unfenced broker a whole session to be heard of.
+Only the active controller has this machine; a new one gives every unfenced broker some time to be heard of.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
@@ -54,15 +55,22 @@ class Expired(NamedTuple):
 class Heartbeats:
     """What the active controller knows of brokers beside the log."""
 
-    def __init__(self, image: Image, session_ms: int, now_ms: int) -> None:
+    def __init__(
+        self, image: Image, session_ms: int, now_ms: int, first_ms: Callable[[int], int] | None = None
+    ) -> None:
+        """`first_ms` says of a broker how long it has to be heard of: a whole session, where nothing else is said."""
         self.sessions = Sessions(session_ms, now_ms)
         self._folded: dict[int, int] = {}
         self._handed_over_at: dict[int, int] = {}
         self._leaving: dict[int, Sweep] = {}
-        for broker in image.brokers.values():
-            if not broker.fenced:
-                self.sessions.touch(broker.id, broker.epoch)
-                self._folded[broker.id] = -1
+        found = [
+            (session_ms if first_ms is None else first_ms(broker.id), broker.id, broker.epoch)
+            for broker in image.brokers.values()
+            if not broker.fenced
+        ]
+        for each_ms, broker_id, epoch in sorted(found):
+            self.sessions.begin(broker_id, epoch, each_ms)
+            self._folded[broker_id] = -1
 
     def beat(self, image: Image, settings: BrokerSettings, request: BrokerHeartbeatRequest) -> Beat:
         """Decide about one heartbeat; `sessions.advance` was called in this turn."""

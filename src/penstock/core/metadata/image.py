@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from penstock.core.base.values import fresh, frozen
 from penstock.core.metadata.access import AccessImage
 from penstock.core.metadata.brokers import (
     MIGRATING_DIRECTORY,
@@ -222,11 +222,11 @@ def resource_key(resource_type: int, name: str) -> str:
     return f"{resource_type}/{name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tally:
     """Counts that spare a scan: how many partitions each broker leads, how many nobody leads, how many are moving."""
 
-    leading: Mapping[int, int] = field(default_factory=dict)
+    leading: Mapping[int, int] = fresh(default_factory=dict)
     reassigning: int = 0
 
     @property
@@ -234,21 +234,21 @@ class Tally:
         return self.leading.get(NO_LEADER, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Image:
     """The whole, as of `offset` (the last record folded in)."""
 
     offset: int = -1
-    topics: ShardedMap[str, TopicImage] = field(default_factory=ShardedMap)
-    names: ShardedMap[bytes, str] = field(default_factory=ShardedMap)
-    unified_names: ShardedMap[str, str] = field(default_factory=ShardedMap)
-    configs: ShardedMap[str, dict[str, str]] = field(default_factory=ShardedMap)
-    brokers: dict[int, BrokerImage] = field(default_factory=dict)
-    features: dict[str, int] = field(default_factory=dict)
+    topics: ShardedMap[str, TopicImage] = fresh(default_factory=ShardedMap)
+    names: ShardedMap[bytes, str] = fresh(default_factory=ShardedMap)
+    unified_names: ShardedMap[str, str] = fresh(default_factory=ShardedMap)
+    configs: ShardedMap[str, dict[str, str]] = fresh(default_factory=ShardedMap)
+    brokers: dict[int, BrokerImage] = fresh(default_factory=dict)
+    features: dict[str, int] = fresh(default_factory=dict)
     next_producer_id: int = 0
-    controllers: dict[int, ControllerImage] = field(default_factory=dict)
-    access: AccessImage = field(default_factory=AccessImage)
-    tally: Tally = field(default_factory=Tally)
+    controllers: dict[int, ControllerImage] = fresh(default_factory=dict)
+    access: AccessImage = fresh(default_factory=AccessImage)
+    tally: Tally = fresh(default_factory=Tally)
     unfinished: tuple[StoredRecord, ...] | None = None
     """Records of a metadata transaction that has begun: they count once it ends, or never."""
 

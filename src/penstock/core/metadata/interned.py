@@ -9,7 +9,7 @@ broker: a scan for the partitions of one broker compares numbers, and looks at n
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 V = TypeVar("V", bound=Hashable)
@@ -60,6 +60,9 @@ class Column(Generic[V]):
 
     def __getitem__(self, index: int) -> V:
         return self.table.values[self.codes[index]]
+
+    def __iter__(self) -> Iterator[V]:
+        return map(self.table.values.__getitem__, self.codes)
 
     def copy(self) -> Column[V]:
         return Column(self.table, self.codes[:])

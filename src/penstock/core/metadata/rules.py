@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from penstock.core.base.settings import TOPIC_KEYS, BrokerSettings, parse_value
+from penstock.core.base.values import frozen
 from penstock.core.metadata.features import ELR_VERSION
 from penstock.core.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE, Image, PartitionImage, TopicImage
 
@@ -18,7 +18,7 @@ def has_eligible_leaders(image: Image) -> bool:
     return image.features.get(ELR_VERSION, 0) >= 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopicRules:
     """Looked up once per topic, used for each of its partitions."""
 

@@ -33,7 +33,8 @@ class Sessions:
         self._lost_ms = 0
         self._settled_ms = now_ms
         self._called_ms = now_ms
-        # All sessions last equally long, so the order in which they were prolonged is the order of their deadlines.
+        # All sessions last equally long, but for the first ones, which begin in the order of their ends: so the order
+        # in which they were prolonged is the order of their deadlines.
         self._sessions: dict[int, _Session] = {}
         self._hinted: deque[int] = deque()
 
@@ -64,6 +65,11 @@ class Sessions:
     def lengthen(self, session_ms: int) -> None:
         """Sessions last this long from now on, unless they lasted longer already: their order stays what it was."""
         self._session_ms = max(self._session_ms, session_ms)
+
+    def begin(self, broker_id: int, epoch: int, first_ms: int) -> None:
+        """A session that was found: it lasts only so long, unless the broker is heard of. Those that end first come
+        first."""
+        self._sessions[broker_id] = _Session(epoch, self._own_ms + min(first_ms, self._session_ms))
 
     def touch(self, broker_id: int, epoch: int) -> None:
         """The broker was heard of."""

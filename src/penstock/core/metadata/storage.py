@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass
 
 from penstock.core.base.errors import PenstockError
+from penstock.core.base.values import frozen
 
 META_FILE = "meta.properties"
 META_VERSION = 1
@@ -15,7 +15,7 @@ class StorageError(PenstockError):
     """The data folder cannot be used; the message says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Meta:
     """The content of `meta.properties`."""
 

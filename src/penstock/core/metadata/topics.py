@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Pause, Steps
 from penstock.core.base.settings import BrokerSettings, SettingError, validate_topic_overrides
 from penstock.core.base.steps import at_once
+from penstock.core.base.values import fresh, mutable
 from penstock.core.metadata.image import TOPIC_RESOURCE, Image, PartitionImage, TopicImage, unified
 from penstock.core.metadata.placement import Placer, check_assignment
 from penstock.core.metadata.snapshot import record_of_partition
@@ -57,7 +57,7 @@ def check_collision(image: Image, name: str) -> None:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic {name!r} collides with the existing topic {other!r}.")
 
 
-@dataclass(slots=True)
+@mutable
 class NewTopic:
     """A topic that may be created: its records in the order they are stored, and what the answer says of it."""
 
@@ -65,7 +65,7 @@ class NewTopic:
     name: str
     id: bytes
     partitions: list[list[int]]
-    configs: dict[str, str] = field(default_factory=dict)
+    configs: dict[str, str] = fresh(default_factory=dict)
 
     def records(self) -> Iterable[StoredRecord]:
         yield TopicRecord(name=self.name, topic_id=self.id)

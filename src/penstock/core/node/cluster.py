@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata.brokers import BrokerImage, Endpoint, record_of
 from penstock.core.metadata.features import SUPPORTED_FEATURES
 from penstock.core.metadata.storage import uuid_bytes
+from penstock.core.node.absences import Absences
 from penstock.core.node.channel import ControllerChannel
 from penstock.core.node.controller.controller import Controller
 from penstock.core.node.controller.opening import opening_records
@@ -15,6 +17,7 @@ from penstock.core.node.controller.ports import Surroundings
 from penstock.core.node.forwarding import Forwarding
 from penstock.core.node.introduction import Credentials, Introduction
 from penstock.core.node.link import Address
+from penstock.core.node.quorum.identity import endpoints_of
 from penstock.core.node.registrar import Profile, Registrar, State
 from penstock.core.wire.schema import StoredRecord
 
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     from penstock.core.node.node import Node
 
 PLAINTEXT = 0
-LOOPBACK = "localhost"
 
 
 class Cluster:
@@ -38,21 +40,47 @@ class Cluster:
             node.meta.cluster_id,
             voters=lambda: quorum.voter_ids,
             led_ms=lambda: quorum.led_ms,
+            predecessor=lambda: quorum.predecessor,
             probe=lambda host, port: node.links.probe(Address(host, port)),
+            kraft_version=lambda: quorum.kraft_version,
+            upgrade_voters=quorum.upgrade_voters,
+            has_broker=node.is_broker,
         )
         self.controller = Controller(node, quorum, around)
         self.channel = ControllerChannel(node, node.links, self.controller, lambda: quorum.leader_address)
         self.forwarding = Forwarding(node, self.channel)
         self.registrar = Registrar(node, self.channel.ask, lambda: node.image.offset)
+        self.registrar.own_lease_end_ms = self._own_lease_end_ms
         self._introduction: Introduction | None = None
+        self._profile: Profile | None = None
+        self._has_company = False
         self._is_leaving = False
+        self.absences = Absences(lambda: node.image, lambda: node.now_us // 1000)
         node.links.refused = self._refused
+        node.links.hung_up = self._hung_up
+        node.links.greeted = self.absences.found
+
+    @property
+    def is_lone(self) -> bool:
+        """Whether this node is all of its cluster: the only voter, and a broker that has never seen another one."""
+        node = self._node
+        if self._has_company or not (node.is_broker and node.quorum.is_alone):
+            return False
+        return not node.image.brokers or node.image.brokers.keys() == {node.node_id}
+
+    def _own_lease_end_ms(self) -> int | None:
+        """Until when this node is sure that nobody else controls, while it does."""
+        if not self.controller.is_active:
+            return None
+        node, led_ms = self._node, self._node.quorum.led_ms
+        unsure_ms = 0 if led_ms is None else node.now_ms - led_ms
+        return node.now_us // 1000 - unsure_ms + self.registrar.pace.lease_ms
 
     def follow_leadership(self) -> None:
         """From now on this node controls the cluster whenever it leads the metadata log. Others must know of it then,
         if there are any."""
-        if not self._node.quorum.is_alone:
-            self._introduction = Introduction(self._node, _credentials_of(self._node), self.channel.ask)
+        if not self.is_lone:
+            self._introduce()
         self._node.quorum.on_leadership(lambda leader_id, epoch: self._leadership_changed())
         if self._node.quorum.leads:
             self.controller.lead()
@@ -74,7 +102,8 @@ class Cluster:
     def lone_registration(self) -> list[StoredRecord]:
         """What the only node of a cluster writes when it starts: nobody need be asked, and nobody else could take what
         it leads, so it serves at once."""
-        node, profile = self._node, _profile_of(self._node)
+        node = self._node
+        profile = self._profile = _profile_of(node)
         broker = BrokerImage(
             node.node_id,
             node.quorum.end_offset,
@@ -91,19 +120,54 @@ class Cluster:
     def leave(self, then: Callable[[], None]) -> None:
         """Hand over what this broker leads, as far as there is anybody to take it; then go on."""
         self._is_leaving = True
-        if self._node.quorum.is_alone:
+        if self.is_lone or not self._node.is_broker:
             then()
         elif self.registrar.state is not State.LEAVING:
             self.registrar.stop(lambda handed_over: then())
 
     def image_changed(self) -> None:
         """The node has acted on another image."""
+        self.registrar.brokers = len(self._node.image.brokers)
+        self.absences.image_changed()
+        if self.is_lone:
+            return
+        self._meet_company()
         if self._introduction is not None:
             self._introduction.look(self._node.image)
-        self.registrar.brokers = len(self._node.image.brokers)
+
+    def _meet_company(self) -> None:
+        """Where a node was alone until now, others may control from now on: they must hear of its broker."""
+        if self._has_company:
+            return
+        self._has_company = True
+        own = self._node.image.brokers.get(self._node.node_id)
+        if self._profile is not None and own is not None:
+            self._introduce()
+            self.registrar.on_state = self._state_changed
+            self.registrar.resume(self._profile, own.epoch)
+
+    def _introduce(self) -> None:
+        if self._node.settings.is_controller:
+            self._introduction = Introduction(self._node, _credentials_of(self._node), self.channel.ask)
+
+    def absent(self) -> frozenset[int]:
+        """The brokers that clients should not be sent to, whatever the image says: those that seem to be gone; and
+        this one, if the cluster goes on without it."""
+        if self.is_lone:
+            return frozenset()
+        replication = self._node.replication
+        absent = self.absences.now() | replication.unheard_leaders()
+        return absent | {self._node.node_id} if replication.around.is_forsaken else absent
+
+    def _hung_up(self, address: Address) -> None:
+        """A process that ends hangs up on everybody: look at once whether it is still there."""
+        self.absences.lost(address)
+        if self._node.state == "running":
+            self._node.links.probe(address)
 
     def _refused(self, address: Address) -> None:
         """Nobody listens there: it may be a broker, or the leader."""
+        self.absences.lost(address)
         self.controller.refused(*address)
         self._node.quorum.refused(address)
 
@@ -117,14 +181,19 @@ class Cluster:
 
     def _state_changed(self, state: State) -> None:
         if state is State.GONE and not self._is_leaving:
-            self._node.fail("no controller has let this broker in; are the controllers running and reachable?")
+            self._node.fail(self._why_not())
+
+    def _why_not(self) -> str:
+        if self.registrar.refused_with == ErrorCode.DUPLICATE_BROKER_REGISTRATION:
+            return (
+                f"another node with the id {self._node.node_id} is in the cluster; give this one a node.id of its own"
+            )
+        return "no controller has let this broker in; are the controllers running and reachable?"
 
 
 def _credentials_of(node: Node) -> Credentials:
-    # Who listens everywhere is found by the name of its machine.
-    anywhere = node.host_name or LOOPBACK
-    points = node.settings.listeners.controller
-    endpoints = tuple(Endpoint(each.name, each.host or anywhere, each.port, PLAINTEXT) for each in points)
+    found = endpoints_of(node.settings, node.host_name)
+    endpoints = tuple(Endpoint(each.name, each.host, each.port, PLAINTEXT) for each in found)
     return Credentials(node.node_id, node.new_id(), endpoints, SUPPORTED_FEATURES)
 
 
@@ -132,7 +201,7 @@ def _profile_of(node: Node) -> Profile:
     return Profile(
         node.node_id,
         node.meta.cluster_id,
-        node.new_id(),
+        node.lineage.incarnation,
         tuple(Endpoint(point.name, point.host, point.port, PLAINTEXT) for point in node.advertised),
         SUPPORTED_FEATURES,
         (uuid_bytes(node.meta.directory_id),),

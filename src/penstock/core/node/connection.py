@@ -29,12 +29,14 @@ class Connection:
         "dirty",
         "gone",
         "host",
+        "knows_leaders",
         "last_active_ms",
         "listener",
         "out",
         "port",
         "reading",
         "slots",
+        "waiting",
     )
 
     def __init__(self, node: Node, host: str, port: int, listener: str) -> None:
@@ -48,6 +50,10 @@ class Connection:
         self.listener = listener
         self.apis = node.apis_on(listener)
         self.slots: deque[Slot] = deque()
+        # How many requests the slots are for.
+        self.waiting = 0
+        # Whether it has been told who leads what: then it asks again only when it has a reason to.
+        self.knows_leaders = False
         self.out: list[Part] = []
         self.closing = False
         self.abandoned = False
@@ -94,6 +100,7 @@ class Connection:
         for slot in self.slots:
             self._node.cancelled(slot)
         self.slots.clear()
+        self.waiting = 0
         self.out.clear()
         self._take([])
         self._node.disconnected(self)
@@ -130,6 +137,11 @@ class Connection:
         if not self.dirty:
             self.mark()
 
+    def park(self, slot: Slot) -> None:
+        """The answer has to wait for its turn, or for something to happen."""
+        self.slots.append(slot)
+        self.waiting += slot.requests
+
     def mark(self) -> None:
         if not self.dirty:
             self.dirty = True
@@ -140,6 +152,7 @@ class Connection:
         slots = self.slots
         while slots and (parts := slots[0].parts) is not None:
             slot = slots.popleft()
+            self.waiting -= slot.requests
             if parts:
                 self.put(parts, slot.size)
             self._node.answered(slot)
@@ -163,7 +176,7 @@ class Connection:
         at = self._served
         try:
             while at < len(frames) and not self.closing:
-                if len(self.slots) >= limits.slots_max or self._out_bytes + self._unsent >= limits.output_bytes_max:
+                if self.waiting >= limits.slots_max or self._out_bytes + self._unsent >= limits.output_bytes_max:
                     self.reading = False
                     self._served = at
                     return

@@ -11,16 +11,16 @@ from penstock.core.base.settings import BrokerSettings
 from penstock.core.groups.routing import partition_for_group
 from penstock.core.groups.settings import GroupSettings
 from penstock.core.groups.shard import GroupShard
+from penstock.core.groups.transactions import CommittedRecords
 from penstock.core.metadata.fold import Delta
 from penstock.core.node.deadlines import Deadline, KeyedTimers
 from penstock.core.node.folding import fold_log
 from penstock.core.node.refusals import refused
 from penstock.core.node.slots import Answerable, Slot
 from penstock.core.partition.partition import Partition
-from penstock.core.records.batch import BatchHeader, read_header
+from penstock.core.records.batch import read_header
 from penstock.core.records.build import build_batch
 from penstock.core.records.codecs import Codec
-from penstock.core.records.record import iterate
 from penstock.core.rsm.driver import Driver
 from penstock.core.rsm.result import KeyValue, Reply, Result
 from penstock.core.wire import Message
@@ -103,14 +103,7 @@ class Coordinator:
 
     def _load(self, shard: GroupShard) -> Steps[int]:
         """The partition takes no appends meanwhile, since only we append to it."""
-
-        def take(data: bytes, position: int, header: BatchHeader) -> None:
-            if not header.is_control:
-                for record in iterate(data, position):
-                    if record.key is not None:
-                        shard.replay(record.key, record.value, record.timestamp)
-
-        end_offset = yield from fold_log(self._partition.log, take)
+        end_offset = yield from fold_log(self._partition.log, CommittedRecords(shard.replay).take)
         shard.loaded(self._node.now_ms, ())
         for group_ids in _slices(shard):
             shard.loaded(self._node.now_ms, group_ids)

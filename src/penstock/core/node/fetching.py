@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Later, Slice, Steps
+from penstock.core.node.aborted import has_aborted, name_aborted
 from penstock.core.node.deadlines import Deadline
+from penstock.core.node.leader_hints import FETCH_HINTS_SINCE, hint_reader
 from penstock.core.node.slots import PENDING, Answer, Slot
 from penstock.core.node.views import Interest, Outcome, View
+from penstock.core.partition.partition import READ_COMMITTED
 from penstock.core.partition.read_replica import LEADER
 from penstock.core.partition.replicated import ReplicatedLeader
 from penstock.core.wire.api.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
@@ -76,13 +79,38 @@ class Fetching:
             view = self._view(request, slot.version)
         except ApiError as error:
             return FetchResponse(error_code=self._node.error("Fetch", error.code), session_id=NO_SESSION)
+        if view.replica is not None:
+            self._node.replication.heard_from(view.replica[0])
+        elif slot.version >= FETCH_HINTS_SINCE:
+            view.hinted_on = slot.connection.listener
+        if view.session_id != NO_SESSION and request.max_wait_ms > 0 and self._is_caught_up(view):
+            return self._park(view, request, slot, 0)
         outcome = self._collect(view, request)
         is_enough = outcome.cold or outcome.failed or outcome.size >= request.min_bytes
         if is_enough or request.max_wait_ms <= 0 or not len(view):
             return self._respond(view, request, outcome)
+        return self._park(view, request, slot, outcome.size)
+
+    def _park(self, view: View, request: FetchRequest, slot: Slot, ready_bytes: int) -> Answer:
         view.watch()
-        view.parked = slot.parked = ParkedFetch(self._node, view, request, slot, outcome.size)
+        view.parked = slot.parked = ParkedFetch(self._node, view, request, slot, ready_bytes)
         return PENDING
+
+    def _is_caught_up(self, view: View) -> bool:
+        """Whether this is a follower that has all there is: the usual case, as its fetch acknowledges what it got. Who
+        leads those partitions knows that now."""
+        if view.replica is None or not len(view):
+            return False
+        try:
+            for interest in list(view.news):
+                interest.resolve(self._node)
+                leader, diverging = interest.follow()
+                if diverging is not None or interest.offset < leader.log.written_offset:
+                    return False
+        except ApiError:
+            # It is met again, and told, when everything that has news is looked at.
+            return False
+        return True
 
     def settle(self) -> None:
         """Answer the fetches that were woken during this turn."""
@@ -103,12 +131,25 @@ class Fetching:
         view = parked.view
         if view.parked is not parked:
             return
+        parked.slot.parked = None
         self._release(view)
+        if view.replica is not None and len(view.news) == 1 and self._tell_follower(parked):
+            return
         answer = self._respond(view, parked.request, self._collect(view, parked.request))
         if isinstance(answer, FetchResponse):
             parked.slot.reply(answer)
         else:
             self._node.run_steps(parked.slot, answer)
+
+    def _tell_follower(self, parked: ParkedFetch) -> bool:
+        """The short way; False where it does not lead anywhere, and nothing has been said."""
+        (interest,) = parked.view.news
+        try:
+            is_slowed = self._slows(interest)
+            limit = min(parked.request.max_bytes, self._node.limits.fetch_bytes_max)
+            return not is_slowed and interest.tell_follower(parked.slot, limit)
+        except ApiError:
+            return False
 
     def _release(self, view: View) -> None:
         view.parked = None
@@ -217,7 +258,8 @@ class Fetching:
             interest.resolve(self._node)
             partition, diverging = interest.follow()
             room, first = min(interest.max_bytes, outcome.room), outcome.size == 0
-            if diverging is None and (room > 0 or first) and self._may_send(interest, partition):
+            is_slowed = self._slows(interest)
+            if diverging is None and (room > 0 or first) and (not is_slowed or self._may_send()):
                 piece = partition.read_tail(interest.offset, max(room, 0), first)
         except ApiError as error:
             outcome.fail(interest, error.code)
@@ -229,30 +271,32 @@ class Fetching:
         if isinstance(piece, Later):
             outcome.cold.append(interest)
             piece = None
-        elif piece is not None:
-            self._sent(interest, piece)
+        elif piece is not None and is_slowed:
+            self._sent(piece)
         outcome.add(interest, partition, READ_UNCOMMITTED, piece)
 
-    def _may_send(self, interest: Interest, leader: ReplicatedLeader) -> bool:
-        """Whether the throttle lets something pass to a follower; if not, it is looked at again after its wait."""
-        throttling, replica = self._node.replication.throttling, interest.view.replica
-        assert replica is not None, "only followers are throttled"
-        return not throttling.slows_sending(leader, replica[0]) or throttling.sending.is_open(self._clock())
-
-    def _sent(self, interest: Interest, piece: Slice) -> None:
-        throttling, leader, replica = self._node.replication.throttling, interest.partition, interest.view.replica
-        if (
+    def _slows(self, interest: Interest) -> bool:
+        """Whether what goes to a follower counts as throttled."""
+        leader, replica = interest.partition, interest.view.replica
+        throttling = self._node.replication.throttling
+        return (
             replica is not None
             and isinstance(leader, ReplicatedLeader)
             and throttling.slows_sending(leader, replica[0])
-        ):
-            throttling.sending.passed(piece.length, self._clock())
+        )
 
-    def _clock(self) -> int:
-        return self._node.replication.clock()
+    def _may_send(self) -> bool:
+        """Whether the throttle lets something pass; if not, its follower is looked at again after its wait."""
+        replication = self._node.replication
+        return replication.throttling.sending.is_open(replication.clock())
+
+    def _sent(self, piece: Slice) -> None:
+        replication = self._node.replication
+        replication.throttling.sending.passed(piece.length, replication.clock())
 
     def _respond(self, view: View, request: FetchRequest, outcome: Outcome) -> FetchResponse | Steps[FetchResponse]:
-        if outcome.cold:
+        is_careful = request.isolation_level == READ_COMMITTED and view.replica is None
+        if outcome.cold or (is_careful and has_aborted(outcome)):
             return self._read_cold(view, request, outcome)
         return self._assemble(view, outcome)
 
@@ -273,8 +317,11 @@ class Fetching:
                 outcome.fail(interest, error.code)
                 continue
             if piece is not None:
-                self._sent(interest, piece)
+                if self._slows(interest):
+                    self._sent(piece)
                 outcome.fill(interest, piece)
+        if request.isolation_level == READ_COMMITTED and view.replica is None and has_aborted(outcome):
+            yield from name_aborted(outcome)
         return self._assemble(view, outcome)
 
     def _assemble(self, view: View, outcome: Outcome) -> FetchResponse:
@@ -289,4 +336,7 @@ class Fetching:
                     topic=interest.topic, topic_id=interest.topic_id, partitions=[]
                 )
             topic.partitions.append(data)
-        return FetchResponse(error_code=0, session_id=view.session_id, responses=list(topics.values()))
+        response = FetchResponse(error_code=0, session_id=view.session_id, responses=list(topics.values()))
+        if outcome.failed and view.hinted_on is not None:
+            hint_reader(self._node.image, view.hinted_on, response)
+        return response

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final, cast
 
 from penstock.core.base.errors import ErrorCode
@@ -45,6 +44,9 @@ def envelope_of(request: Request, slot: Slot) -> EnvelopeRequest:
 
 def _packed(host: str) -> bytes:
     """An address as bytes. A host that is known by a name only has none, and nothing depends on it yet."""
+    # A node that stands alone forwards nothing, and should not wait for this module when it starts.
+    from ipaddress import ip_address
+
     try:
         return ip_address(host).packed
     except ValueError:

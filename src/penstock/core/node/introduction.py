@@ -7,9 +7,9 @@ has its registration.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
+from penstock.core.base.values import frozen
 from penstock.core.metadata.brokers import Endpoint, FeatureRanges
 from penstock.core.metadata.features import CONTROLLER_REGISTRATION_LEVEL_MIN, METADATA_VERSION
 from penstock.core.metadata.image import Image
@@ -23,7 +23,7 @@ RETRY_MS: Final = 1_000
 Ask = Callable[[Request, int, Callable[[Response | None], None]], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Credentials:
     """What a controller says of itself."""
 

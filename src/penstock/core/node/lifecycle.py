@@ -12,6 +12,7 @@ from penstock.core.log.checkpoints import read_file, replace
 from penstock.core.log.directory import LogDirectory
 from penstock.core.log.durable import sync_folder
 from penstock.core.log.index_file import IndexCache
+from penstock.core.log.names import METADATA_DIR
 from penstock.core.log.settings import LogContext
 from penstock.core.metadata.features import METADATA_LEVEL, METADATA_VERSION
 from penstock.core.metadata.storage import (
@@ -21,10 +22,13 @@ from penstock.core.metadata.storage import (
     StorageError,
     decode_meta,
     encode_meta,
+    uuid_bytes,
     uuid_text,
 )
 from penstock.core.node.cluster import Cluster
-from penstock.core.node.quorum.opening import open_quorum
+from penstock.core.node.lineage import Lineage
+from penstock.core.node.quorum.identity import founding_voters, is_founder, is_only_voter
+from penstock.core.node.quorum.opening import found_quorum, is_only_founded, open_quorum
 from penstock.core.node.registrar import NO_EPOCH
 from penstock.core.node.replicas import Replicas
 
@@ -41,38 +45,60 @@ def start(node: Node) -> Steps[None]:
     context = LogContext(node.files, node.tasks, IndexCache(INDEX_CACHE_BYTES_MAX))
     node.quorum = yield from open_quorum(node, context)
     node.cluster = Cluster(node)
-    if not node.quorum.is_alone:
+    if node.quorum.has_begun:
         node.cluster.follow_leadership()
     node.quorum.when_caught_up(lambda: node.tasks.run(_serve(node, context), node.started))
 
 
 def _serve(node: Node, context: LogContext) -> Steps[None]:
-    """Adopt the logs that the metadata knows, and register."""
+    """Take up what the metadata says of this node, and take part in the cluster."""
     node.image = node.quorum.start_image()
     node.reconfigure()
+    node.lineage = Lineage(node.settings.log_dir, node.boot_id, node.new_id())
+    node.tasks.on_sync_failed = lambda: node.tasks.run(node.lineage.doubt(), node.started)
     expiration_ms = node.settings["producer.id.expiration.ms"]
-    directory = LogDirectory(node.settings.log_dir, replace_fields(context, producer_id_expiration_ms=expiration_ms))
+    context = replace_fields(context, producer_id_expiration_ms=expiration_ms, before_loss=node.lineage.cut)
+    directory = LogDirectory(node.settings.log_dir, context)
     node.replicas = Replicas(node.settings, directory, node.replication)
     node.replicas.on_added = node.coordinators.added
     node.replicas.on_removed = node.coordinators.removed
+    if node.is_broker:
+        yield from _adopt_logs(node, directory)
+    node.quorum.open(node.publish)
+    node.has_opened = True
+    _join(node)
+
+
+def _adopt_logs(node: Node, directory: LogDirectory) -> Steps[None]:
+    """Open the logs that are here, and give them their roles. A node that is only a controller leaves them alone."""
+    yield from directory.read_clean_mark()
+    yield from node.lineage.begin(node.image.brokers.get(node.node_id), directory.broker_epoch)
     yield from directory.load(lambda topic: node.replicas.topic_settings(node.image, topic), node.now_ms)
     if not directory.was_clean and directory.logs:
         # The names of folders that were made shortly before a crash must last before anything in them is promised.
         yield from sync_folder(node.settings.log_dir)
-        node.log("info", f"recovered {len(directory.logs)} partition(s): the last stop was not a clean one")
+        why = "the last stop was not a clean one"
+        if node.lineage.previous_epoch != NO_EPOCH:
+            why += "; the machine went on, so nothing is lost"
+        node.log("info", f"recovered {len(directory.logs)} partition(s): {why}")
     yield from node.replicas.adopt(node.image, node.now_ms)
-    node.quorum.open(node.publish)
-    _join(node, directory.broker_epoch)
 
 
-def _join(node: Node, previous_epoch: int) -> None:
-    """The only voter leads as soon as it begins, and registers. Others ask the controller to let them in."""
+def _join(node: Node) -> None:
+    """A node that is all of its cluster leads as soon as it begins, and registers. Others ask the controller, which may
+    be in this very process, to let them in; who is no broker needs no leave."""
     _check_level(node)
-    if not node.quorum.is_alone:
-        node.cluster.join(previous_epoch, lambda: _run(node))
-    else:
+    if node.cluster.is_lone:
         node.quorum.on_leadership(lambda leader_id, epoch: _register_once(node))
         node.quorum.begin()
+        return
+    if not node.quorum.has_begun:
+        node.cluster.follow_leadership()
+        node.quorum.begin()
+    if node.is_broker:
+        node.cluster.join(node.lineage.previous_epoch, lambda: _run(node))
+    else:
+        _run(node)
 
 
 def _register_once(node: Node) -> None:
@@ -99,21 +125,37 @@ def _identify(node: Node) -> Steps[Meta]:
 def _format(node: Node, root: str) -> Steps[Meta]:
     entries: list[Entry] = yield ListDir(root)
     strangers = [entry.name for entry in entries if not entry.name.startswith(".")]
+    if strangers == [METADATA_DIR] and (yield from is_only_founded(f"{root}/{METADATA_DIR}")):
+        strangers = []  # A crash has ended an earlier attempt to format it.
     if strangers:
         raise StorageError(
             f"{root} holds {strangers[0]!r} but no {META_FILE}: it is not a data folder; "
             "choose an empty one, or run `penstock storage format`"
         )
-    if len(node.settings["controller.quorum.voters"]) > 1:
+    founds_alone = is_founder(node.settings)
+    if not founds_alone and not is_only_voter(node.settings):
         raise StorageError(
             f"{root} is not formatted, and the nodes of a cluster must have one cluster id in common: "
-            "run `penstock storage format --cluster-id ID` on each of them"
+            f"run `penstock storage format --cluster-id ID` on each of them{_how_to_format(node)}"
         )
     meta = Meta(META_VERSION, uuid_text(node.new_id()), node.node_id, uuid_text(node.new_id()))
+    if founds_alone and node.settings["controller.quorum.bootstrap.servers"]:
+        # Whoever is to be found by its address, and not by a fixed list, may get company later.
+        voters = founding_voters(node.settings, uuid_bytes(meta.directory_id), node.host_name)
+        yield from found_quorum(f"{node.settings.metadata_log_dir}/{METADATA_DIR}", voters, node.now_ms)
     yield from replace(f"{root}/{META_FILE}", encode_meta(meta))
     yield from sync_folder(root)
     yield from _sync_name(root)
     return meta
+
+
+def _how_to_format(node: Node) -> str:
+    """What else must be said where voters are not named in the settings."""
+    if not node.settings.is_controller:
+        return "; `penstock cluster info` shows the id of one that runs"
+    if node.settings["controller.quorum.voters"]:
+        return ""
+    return ", with --initial-controllers or --standalone for the first controllers, --no-initial-controllers for others"
 
 
 def _sync_name(folder: str) -> Steps[None]:
@@ -146,7 +188,9 @@ def _registered(node: Node, code: ErrorCode) -> None:
 
 
 def _run(node: Node) -> None:
-    if node.quorum.is_alone:
+    if node.state != "starting":
+        return  # It was told to stop meanwhile.
+    if node.cluster.is_lone:
         node.cluster.follow_leadership()
     node.state = "running"
     node.housekeeping.begin()
@@ -159,17 +203,20 @@ def stop(node: Node) -> Steps[None]:
     node.coordinators.close()
     yield from node.quorum.close()
     node.links.close_all()
-    yield from node.replicas.close(_epoch_to_leave(node))
+    if node.is_broker:
+        yield from node.replicas.close(_epoch_to_leave(node))
 
 
 def _epoch_to_leave(node: Node) -> int:
     """With which epoch the mark of a clean stop vouches for the logs: this process's own, or, if it was never let in,
-    the one that the process before it left, if that one stopped cleanly. The image may still know one that did not."""
-    if node.quorum.is_alone:
+    that of the one before it, if nothing of that one's was lost."""
+    if node.lineage.is_doubtful:
+        return NO_EPOCH
+    if node.cluster.is_lone:
         broker = node.image.brokers.get(node.node_id)
         return NO_EPOCH if broker is None else broker.epoch
     epoch = node.cluster.registrar.epoch
-    return node.replicas.previous_epoch if epoch == NO_EPOCH else epoch
+    return node.lineage.previous_epoch if epoch == NO_EPOCH else epoch
 
 
 def explain(error: Exception, root: str) -> str:

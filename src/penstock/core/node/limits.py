@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from penstock.core.base.settings import BrokerSettings, ip_limits
+from penstock.core.base.values import frozen
 
 UNLIMITED = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """Bounds that the hot path compares against, taken from the settings once."""
 

@@ -74,13 +74,22 @@ class Link:
     """Asks one address, over one wire at a time; it is that wire's events."""
 
     def __init__(
-        self, owner: Owner, network: Network, to: Address, client_id: str, refused: Callable[[Address], None]
+        self,
+        owner: Owner,
+        network: Network,
+        to: Address,
+        client_id: str,
+        refused: Callable[[Address], None],
+        hung_up: Callable[[Address], None] = lambda address: None,
+        greeted: Callable[[Address], None] = lambda address: None,
     ) -> None:
         self._owner = owner
         self._network = network
         self._to = to
         self._client_id = client_id
         self._refused = refused
+        self._hung_up = hung_up
+        self._greeted = greeted
         self._wire: Wire | None = None
         self._peer = PeerConnection(client_id)
         self._waiting: deque[_Question] = deque()
@@ -99,7 +108,10 @@ class Link:
             self._fail_later(question)
             return
         self._waiting.append(question)
-        self._go_on()
+        if self._timer is not None and self._timer_at_us <= question.expires_us and self._peer.is_ready:
+            self._pump()
+        else:
+            self._go_on()
 
     def close(self) -> None:
         """Hang up; whatever is not answered yet never will be."""
@@ -117,25 +129,30 @@ class Link:
 
     def received(self, data: memoryview) -> None:
         peer = self._peer
+        was_ready = peer.is_ready
         try:
             replies = peer.feed(data)
         except PeerError as error:
             self._owner.log("warning", f"hung up on {self._to}: {error}")
             self._break()
             return
-        if peer.is_ready:
+        if not was_ready and peer.is_ready:
             self._failures = 0
+            self._greeted(self._to)
         for reply in replies:
             # Whoever gets an answer may hang up; the other answers are nobody's then.
             if self._peer is peer:
                 self._answer(reply)
-        if self._peer is peer:
+        if self._waiting and self._peer is peer:
             self._go_on()
 
     def lost(self, refused: bool) -> None:
+        was_ready = self._peer.is_ready
         self._break()
         if refused:
             self._refused(self._to)
+        elif was_ready:
+            self._hung_up(self._to)
 
     # ---- inside
 

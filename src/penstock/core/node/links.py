@@ -22,7 +22,8 @@ PROBES_MAX: Final = 256
 
 
 class Links:
-    """Where a node asks other nodes. `refused` is told of every address at which nobody listens."""
+    """Where a node asks other nodes. `refused` is told of every address at which nobody listens, `hung_up` of those who
+    have ended a conversation, and `greeted` of those with whom one begins."""
 
     def __init__(self, owner: Owner, network: Network | None, client_id: str) -> None:
         self._owner = owner
@@ -31,6 +32,8 @@ class Links:
         self._links: dict[tuple[Address, str], Link] = {}
         self._probes: dict[Address, _Probe] = {}
         self.refused: Callable[[Address], None] = lambda address: None
+        self.hung_up: Callable[[Address], None] = lambda address: None
+        self.greeted: Callable[[Address], None] = lambda address: None
 
     def ask(self, to: Address, purpose: str, request: Request, timeout_ms: int, done: Answered) -> None:
         """Ask a node; `done(None)` says that there will be no answer: the connection was lost or refused, the time is
@@ -40,7 +43,8 @@ class Links:
             if len(self._links) >= LINKS_MAX:
                 self._owner.deadlines.at(self._owner.now_ms, lambda: done(None))
                 return
-            link = Link(self._owner, self._net, to, self._client_id, self._was_refused)
+            news = (self._was_refused, self._has_hung_up, self._was_greeted)
+            link = Link(self._owner, self._net, to, self._client_id, *news)
             self._links[to, purpose] = link
         link.ask(request, timeout_ms, done)
 
@@ -75,6 +79,12 @@ class Links:
 
     def _was_refused(self, address: Address) -> None:
         self.refused(address)
+
+    def _has_hung_up(self, address: Address) -> None:
+        self.hung_up(address)
+
+    def _was_greeted(self, address: Address) -> None:
+        self.greeted(address)
 
 
 class _Probe:

@@ -25,6 +25,7 @@ from penstock.core.node.fetching import Fetching
 from penstock.core.node.housekeeping import Housekeeping
 from penstock.core.node.levels import DEFAULT_LEVEL, ROOT, is_loud_enough
 from penstock.core.node.limits import UNLIMITED, Limits
+from penstock.core.node.lineage import Lineage
 from penstock.core.node.links import Links
 from penstock.core.node.lookup import ImageTopics
 from penstock.core.node.metrics import Metrics
@@ -49,7 +50,7 @@ CLOCK_STEP_MS = 100
 
 
 class Node:
-    """One broker and controller."""
+    """One broker, one controller, or both."""
 
     def __init__(
         self,
@@ -74,16 +75,20 @@ class Node:
         self.deadlines = Deadlines()
         self.state = "starting"
         self.failure: str | None = None
+        self.has_opened = False
+        """Whether everything that is on the disk is open, so that it must be closed in order."""
         self.disk_full = False
         self.now_ms = 0
         self.now_us = 0
         self.node_id: int = settings["node.id"]
+        self.is_broker = settings.is_broker
         self.replication = Replication(self)
         self.links = Links(self, network, f"node-{self.node_id}")
         self.image = Image()
         self.advertised: Sequence[Endpoint] = settings.listeners.advertised
         self.host_name: str | None = settings["penstock.host"]
-        self.controller_listeners = frozenset(endpoint.name for endpoint in settings.listeners.controller)
+        self.boot_id: str | None = None
+        self.controller_listeners = frozenset(name.upper() for name in settings["controller.listener.names"])
         self.log_levels = {ROOT: DEFAULT_LEVEL}
         self.connections: dict[Connection, None] = {}
         self.dirty: list[Connection] = []
@@ -95,6 +100,7 @@ class Node:
         self.meta: Meta
         self.quorum: Quorum
         self.cluster: Cluster
+        self.lineage: Lineage
         self.replicas: Replicas
         self._served: dict[Api, int] = {}
         self._publishing: deque[tuple[Image, Delta, Committed]] = deque()
@@ -117,17 +123,17 @@ class Node:
         self.tasks.run(lifecycle.start(self), self.started)
 
     def stop(self) -> None:
-        """Close everything; the node has stopped some turns later."""
-        if self.state != "running":
+        """Close everything; the node has stopped some turns later. One that has not opened all of it yet just ends."""
+        if self.state == "running" or (self.state == "starting" and self.has_opened):
+            self.cluster.leave(self._close)
+        else:
             self.state = "stopped"
-            return
-        self.cluster.leave(self._close)
 
     def connect(self, host: str, port: int, listener: str = "PLAINTEXT") -> Connection | None:
         """Take a connection, or refuse it (None) where a limit is reached. Voters need each other to start."""
         is_early = self.state == "starting" and listener in self.controller_listeners
         is_open = self.state == "running" or (is_early and hasattr(self, "quorum") and self.quorum.has_begun)
-        if not (is_open and self._admits(host)):
+        if not (is_open and self._has_listener(listener) and self._admits(host)):
             self.metrics.connections_refused += 1
             return None
         connection = Connection(self, host, port, listener)
@@ -178,11 +184,10 @@ class Node:
         header = parse_request_header(frame)
         key, version, correlation_id, client_id, position = header
         api = connection.apis.get(key)
-        if api is not None and api.straight and not connection.slots and version in api.versions:
-            served = api.straight(self, connection, api, frames, at, header)
-            if served:
-                self._served[api] = self._served.get(api, 0) + served
-                return served
+        if api is not None and api.straight and version in api.versions:
+            taken = api.straight(self, connection, api, frames, at, header)
+            if taken:
+                return taken
         if api is None or version not in api.versions:
             api, version, request = self._unsupported(key, version)
         else:
@@ -191,27 +196,31 @@ class Node:
         slot = Slot(connection, api, version, correlation_id, client_id, self.now_us)
         answer = api.handle(self, request, slot)
         if isinstance(answer, Message):
-            self._served[api] = self._served.get(api, 0) + 1
             parts, size = slot.encode(answer)
             if connection.slots:
                 slot.parts, slot.size = parts, size
-                connection.slots.append(slot)
+                connection.park(slot)
             else:
+                self.served(api)
                 connection.put(parts, size)
         elif answer is PENDING:
-            connection.slots.append(slot)
+            connection.park(slot)
             if slot.parts is not None:
                 connection.drain()
         elif answer is NO_REPLY:
-            self._served[api] = self._served.get(api, 0) + 1
+            self.served(api)
         else:
             assert not isinstance(answer, Pending | NoReply)
-            connection.slots.append(slot)
+            connection.park(slot)
             self.run_steps(slot, answer)
         return 1
 
+    def served(self, api: Api, times: int = 1) -> None:
+        """Requests were answered in the turn in which they came."""
+        self._served[api] = self._served.get(api, 0) + times
+
     def answered(self, slot: Slot) -> None:
-        self.metrics.observe(slot.api.name, self.now_us - slot.arrived_us)
+        self.metrics.observe(slot.api.name, self.now_us - slot.arrived_us, slot.requests)
 
     def cancelled(self, slot: Slot) -> None:
         """The connection of a parked request closed."""
@@ -288,6 +297,10 @@ class Node:
         else:
             self.state = "stopped"
 
+    def _has_listener(self, listener: str) -> bool:
+        """Whether a listener belongs to what this node is."""
+        return self.settings.is_controller if listener in self.controller_listeners else self.is_broker
+
     def _admits(self, host: str) -> bool:
         if len(self.connections) >= self.limits.connections_max:
             return False
@@ -307,11 +320,11 @@ class Node:
             if isinstance(outcome, Message):
                 slot.reply(outcome)
             else:
-                self._handler_failed(slot, outcome)
+                self.handler_failed(slot, outcome)
 
         self.tasks.run(steps, finished)
 
-    def _handler_failed(self, slot: Slot, error: Exception) -> None:
+    def handler_failed(self, slot: Slot, error: Exception) -> None:
         """A handler that breaks half-way cannot answer; closing tells the client to ask again."""
         self.log("error", f"{slot.api.name} failed: {error!r}")
         slot.connection.close()

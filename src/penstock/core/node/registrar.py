@@ -6,12 +6,12 @@ One question is under way at a time. An answer that comes after its question was
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import Final
 
 from penstock.core.base.errors import ErrorCode
+from penstock.core.base.values import frozen
 from penstock.core.metadata.brokers import Endpoint, FeatureRanges, host_endpoint
 from penstock.core.node.controller.pace import Pace
 from penstock.core.node.controller.ports import Host
@@ -46,7 +46,7 @@ class State(Enum):
 
 
 MAY_FOLLOW: Final[dict[State, frozenset[State]]] = {
-    State.OFF: frozenset({State.REGISTERING, State.GONE}),
+    State.OFF: frozenset({State.REGISTERING, State.CATCHING_UP, State.GONE}),
     State.REGISTERING: frozenset({State.CATCHING_UP, State.GONE}),
     State.CATCHING_UP: frozenset({State.SERVING, State.REGISTERING, State.LEAVING, State.GONE}),
     State.SERVING: frozenset({State.CATCHING_UP, State.REGISTERING, State.LEAVING, State.GONE}),
@@ -55,7 +55,7 @@ MAY_FOLLOW: Final[dict[State, frozenset[State]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Profile:
     """What a broker says of itself."""
 
@@ -114,6 +114,10 @@ class Registrar:
         self.epoch = NO_EPOCH
         self.lease_end_ms = 0
         """By the steady clock: until when no controller can have fenced this broker for its silence."""
+        self.own_lease_end_ms: Callable[[], int | None] = lambda: None
+        """The same, where the controller is in this very process and knows how sure it is; None where it is not."""
+        self.refused_with: int | None = None
+        """What the controller said last when it refused this broker, which is told once."""
         self.on_state: Callable[[State], None] = lambda state: None
 
     @property
@@ -122,7 +126,14 @@ class Registrar:
 
     def holds_lease(self) -> bool:
         """Whether this broker may still take its own word for who leads."""
-        return self._steady_ms < self.lease_end_ms
+        now_ms = self._steady_ms
+        if now_ms >= self.lease_end_ms and self.state is State.SERVING:
+            self.lease_end_ms = self.own_lease_end_ms() or 0
+        return now_ms < self.lease_end_ms
+
+    def is_unheard(self) -> bool:
+        """Whether a controller, if there is one, has surely given this broker up: it was not heard for a session."""
+        return self.state is State.SERVING and self._steady_ms - self._heard_ms > self.pace.session_ms
 
     @property
     def pace(self) -> Pace:
@@ -139,6 +150,14 @@ class Registrar:
         self._host.deadlines.at(give_up_ms, self._give_up_starting)
         self._speak()
 
+    def resume(self, profile: Profile, epoch: int) -> None:
+        """This broker has registered by itself while it was alone; from now on it must be heard of."""
+        self._profile = profile
+        self.epoch = epoch
+        self._is_ready = True
+        self._enter(State.CATCHING_UP)
+        self._speak()
+
     def ready(self) -> None:
         """The broker's logs are open: it may serve."""
         self._is_ready = True
@@ -146,7 +165,10 @@ class Registrar:
             self._speak()
 
     def controller_changed(self) -> None:
-        """Another node leads. It gives everybody a whole session, and the sooner it hears of us the better."""
+        """Another node leads. It waits for everybody, and the sooner it hears of us the better."""
+        if self.own_lease_end_ms() is not None:
+            # From now on this process is its own authority. What it had of an earlier one could outlast that.
+            self.lease_end_ms = 0
         if self.state not in (State.OFF, State.GONE):
             self._speak()
 
@@ -187,6 +209,7 @@ class Registrar:
             current_metadata_offset=self._offset(),
             want_fence=not self._is_ready,
             want_shut_down=self.state is State.LEAVING,
+            cordoned_log_dirs=list(self._profile.directories) if self._host.settings["cordoned.log.dirs"] else [],
         )
 
     def _unanswered(self) -> None:
@@ -207,6 +230,7 @@ class Registrar:
             self._failed("registering", answer)
             return
         self.epoch = answer.broker_epoch
+        self.refused_with = None
         self._enter(State.CATCHING_UP)
         self._speak()
 
@@ -223,7 +247,8 @@ class Registrar:
         if answer.is_fenced:
             self._fall_back()
         else:
-            self.lease_end_ms = asked[1] + self.pace.lease_ms
+            own_ms = self.own_lease_end_ms()
+            self.lease_end_ms = asked[1] + self.pace.lease_ms if own_ms is None else own_ms
             self._enter(State.SERVING)
         self._speak_in(CATCHING_UP_MS if self.state is State.CATCHING_UP else self.pace.interval_ms)
 
@@ -241,7 +266,8 @@ class Registrar:
 
     def _failed(self, what: str, answer: Response | None) -> None:
         code = getattr(answer, "error_code", None)
-        if code is not None:
+        if code is not None and code != self.refused_with:
+            self.refused_with = code
             self._host.log("info", f"{what} was refused: {ErrorCode(code).name}")
         if not self._has_given_up_leaving():
             self._speak_in(LEAVING_MS if self.state is State.LEAVING else self.pace.interval_ms)

@@ -179,11 +179,6 @@ class Replicas:
     def checkpoint_starts(self) -> Steps[None]:
         yield from self._directory.checkpoint_starts()
 
-    @property
-    def previous_epoch(self) -> int:
-        """The epoch with which the process before this one stopped cleanly; -1 if it did not."""
-        return self._directory.broker_epoch
-
     def close(self, broker_epoch: int) -> Steps[None]:
         yield from self._directory.close(self._high_watermarks(), broker_epoch)
 

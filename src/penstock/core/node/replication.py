@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import Pause, Steps
+from penstock.core.metadata.brokers import BrokerImage
 from penstock.core.node.channel import ALTER
 from penstock.core.node.deadlines import Deadline
 from penstock.core.node.link import Address
 from penstock.core.node.links import REPLICATE
+from penstock.core.node.silence import Silence
 from penstock.core.node.throttling import Throttling
 from penstock.core.partition.fetcher import Fetcher, Fetchers, FetchSettings, Key
 from penstock.core.partition.follower import Follower
@@ -60,8 +62,10 @@ class Replication:
         self.throttling = Throttling(node.node_id)
         self._fetchers = Fetchers(self._make_fetcher)
         self._timers: dict[int, Deadline] = {}
+        self._addresses: dict[int, tuple[BrokerImage | None, Address | None]] = {}
         self._leading: dict[ReplicatedLeader, None] = {}
-        self._is_ticking = False
+        self._silence = Silence()
+        self._is_ticking = self._is_listening = False
         self._held_until_ms = 0
         self._offset_ms = 0
 
@@ -86,8 +90,8 @@ class Replication:
         """Whether the image knows this process. An older one speaks of the process before, which may have had more in
         its logs than is left of them: nobody leads by it."""
         node = self._node
-        if node.quorum.is_alone:
-            return True
+        if not node.is_broker or node.cluster.is_lone:
+            return node.is_broker
         broker, epoch = node.image.brokers.get(node.node_id), node.cluster.registrar.epoch
         return broker is not None and broker.epoch == epoch
 
@@ -98,7 +102,10 @@ class Replication:
         broker = node.image.brokers.get(node.node_id)
         self.around.broker_epoch = NO_EPOCH if broker is None else broker.epoch
         self.throttling.configure(node.settings, self.clock())
-        self.around.lag_ms_max = node.settings["replica.lag.time.max.ms"]
+        settings = node.settings
+        self.around.lag_ms_max = settings["replica.lag.time.max.ms"]
+        silent_ms, wait_ms = settings["penstock.replica.silent.time.max.ms"], settings["replica.fetch.wait.max.ms"]
+        self._silence.configure(silent_ms, wait_ms)
         if brokers_changed and self._leading:
             node.tasks.run(self._each_leader(ReplicatedLeader.reconsider))
 
@@ -113,8 +120,13 @@ class Replication:
             self._wake(leader)
         elif isinstance(partition, ReplicatedLeader):
             self._leading[partition] = None
+            for replica in partition.in_sync.isr:
+                if replica != self._node.node_id:
+                    self.heard_from(replica)
             if not self._is_ticking:
                 self._tick_later()
+            if not self._is_listening:
+                self._listen_later()
 
     def ended(self, partition: Partition) -> None:
         if isinstance(partition, Follower):
@@ -122,6 +134,19 @@ class Replication:
             self._wake(partition.leader)
         elif isinstance(partition, ReplicatedLeader):
             self._leading.pop(partition, None)
+
+    def heard_from(self, broker_id: int) -> None:
+        """A follower fetches, whatever it asks for."""
+        self._silence.heard(broker_id, self.clock())
+        if broker_id in self.around.silent:
+            self.around.silent -= {broker_id}
+
+    def unheard_leaders(self) -> frozenset[int]:
+        """Whoever owes an answer to a fetch for longer than that can take."""
+        now_ms, limit_ms = self.clock(), self._silence.answer_ms
+        return frozenset(
+            leader for leader, fetcher in self._fetchers.by_leader.items() if fetcher.waits_ms(now_ms) > limit_ms
+        )
 
     # The end of a turn
 
@@ -148,6 +173,7 @@ class Replication:
             partition_bytes_max=settings["replica.fetch.max.bytes"],
             response_bytes_max=settings["replica.fetch.response.max.bytes"],
             backoff_ms=settings["replica.fetch.backoff.ms"],
+            answer_ms_max=settings["replica.socket.timeout.ms"],
         )
         throttling = self.throttling
         return Fetcher(self._node.node_id, self._broker_epoch, fetch, throttling.fetching, throttling.slows_fetching)
@@ -156,7 +182,6 @@ class Replication:
         return self.around.broker_epoch
 
     def _fetch(self, leader: int, fetcher: Fetcher) -> None:
-        node = self._node
         request = fetcher.next(self.clock())
         if request is not None:
             address = self._address_of(leader)
@@ -164,7 +189,7 @@ class Replication:
                 fetcher.answered(None, self.clock())
             else:
                 answered = partial(self._fetched, leader, fetcher)
-                node.links.ask(address, REPLICATE, request, node.settings["replica.socket.timeout.ms"], answered)
+                self._node.links.ask(address, REPLICATE, request, fetcher.settings.answer_ms_max, answered)
         self._set_timer(leader, fetcher)
 
     def _fetched(self, leader: int, fetcher: Fetcher, response: Response | None) -> None:
@@ -173,7 +198,7 @@ class Replication:
 
     def _set_timer(self, leader: int, fetcher: Fetcher) -> None:
         """Look at a fetcher again when one of its followers, or all of them, have rested."""
-        timer, due_ms = self._timers.get(leader), fetcher.due_ms
+        timer, due_ms = self._timers.pop(leader, None), fetcher.due_ms
         if timer is not None:
             timer.cancel()
         if due_ms is not None:
@@ -182,11 +207,16 @@ class Replication:
     def _address_of(self, broker_id: int) -> Address | None:
         """Where brokers talk to each other: the listener that is named for it, or else PLAINTEXT, or else the first."""
         broker = self._node.image.brokers.get(broker_id)
-        if broker is None or not broker.endpoints:
-            return None
-        name = self._node.settings["inter.broker.listener.name"] or PLAINTEXT
-        point = broker.endpoint(name.upper()) or broker.endpoints[0]
-        return Address(point.host, point.port)
+        known, address = self._addresses.get(broker_id, (None, None))
+        if broker is known:
+            return address
+        address = None
+        if broker is not None and broker.endpoints:
+            name = self._node.settings["inter.broker.listener.name"] or PLAINTEXT
+            point = broker.endpoint(name.upper()) or broker.endpoints[0]
+            address = Address(point.host, point.port)
+        self._addresses[broker_id] = broker, address
+        return address
 
     # In-sync sets
 
@@ -237,6 +267,34 @@ class Replication:
             late_ms = max(0, self.clock() - due_ms)
             self._node.tasks.run(self._each_leader(lambda leader: leader.tick(late_ms)))
             self._tick_later()
+
+    def _listen_later(self) -> None:
+        self._is_listening = True
+        interval_ms = self._silence.interval_ms
+        self._after(interval_ms, partial(self._listen, self.clock() + interval_ms))
+
+    def _listen(self, due_ms: int) -> None:
+        """Look who is silent. What this node's own timer comes too late by is no silence of others."""
+        self._is_listening = bool(self._leading)
+        self.around.is_forsaken = False
+        if not self._leading:
+            return
+        now_ms = self.clock()
+        self._silence.forgive(max(0, now_ms - due_ms))
+        node = self._node
+        is_forsaken = node.cluster.registrar.is_unheard() and node.quorum.is_left_out
+        self.around.is_forsaken = is_forsaken
+        if is_forsaken:
+            node.tasks.run(self._each_leader(ReplicatedLeader.give_up))
+        silent = self.around.silent = self._silence.silent(now_ms)
+        if silent:
+            node.tasks.run(self._part_from(silent))
+        self._listen_later()
+
+    def _part_from(self, silent: frozenset[int]) -> Steps[None]:
+        awaited: set[int] = set()
+        yield from self._each_leader(lambda leader: awaited.update(leader.part_from(silent)))
+        self._silence.forget(silent - awaited)
 
     def _each_leader(self, act: Callable[[ReplicatedLeader], None]) -> Steps[None]:
         for number, leader in enumerate(list(self._leading)):

@@ -32,8 +32,8 @@ NO_REPLY: Final = NoReply()
 Answer = Message | Pending | NoReply | Generator[Any, Any, Message]
 Handler = Callable[["Node", Any, "Slot"], Answer]
 Straight = Callable[["Node", "Connection", "Api", list[memoryview], int, RequestHeader], int]
-"""A short way for an API's usual request, and for those like it right behind: gives how many it has served, 0 when it
-has touched nothing."""
+"""A short way for an API's usual request, and for those like it right behind: gives how many it has served or parked, 0
+when it has touched nothing."""
 
 
 class Api:
@@ -68,9 +68,20 @@ class Answerable(Reply):
 
 
 class Slot(Answerable):
-    """One request that will be answered in its turn."""
+    """One request that will be answered in its turn; or several in a row that are answered at once."""
 
-    __slots__ = ("api", "arrived_us", "client_id", "connection", "correlation_id", "parked", "parts", "size", "version")
+    __slots__ = (
+        "api",
+        "arrived_us",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "parked",
+        "parts",
+        "requests",
+        "size",
+        "version",
+    )
 
     def __init__(
         self,
@@ -89,6 +100,7 @@ class Slot(Answerable):
         self.arrived_us = arrived_us
         self.parts: list[Part] | None = None
         self.parked: object = None
+        self.requests = 1
         self.size = 0
 
     @property
@@ -102,9 +114,15 @@ class Slot(Answerable):
             self.connection.drain()
 
     def reply_frame(self, frame: bytes) -> None:
-        """Answer a parked request with a response that somebody else has framed."""
+        """Answer a parked request with a response that is framed already."""
         if not self.connection.gone:
             self.parts, self.size = [frame], len(frame)
+            self.connection.drain()
+
+    def reply_parts(self, parts: list[Part], size: int) -> None:
+        """The same for one that is in several parts."""
+        if not self.connection.gone:
+            self.parts, self.size = parts, size
             self.connection.drain()
 
     def encode(self, message: Message) -> tuple[list[Part], int]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Slice
+from penstock.core.node.follower_replies import SINCE, Template
+from penstock.core.node.slots import Slot
 from penstock.core.partition.divergence import EpochEnd
 from penstock.core.partition.partition import READ_COMMITTED, Partition
 from penstock.core.partition.replicated import Fetched, ReplicatedLeader
@@ -22,6 +24,7 @@ class Interest:
     """One partition as one reader sees it. It watches the partition on behalf of its view."""
 
     __slots__ = (
+        "heard_by",
         "index",
         "last_epoch",
         "leader_epoch",
@@ -31,6 +34,7 @@ class Interest:
         "said_high_watermark",
         "said_start_offset",
         "start_offset",
+        "template",
         "topic",
         "topic_id",
         "view",
@@ -47,9 +51,11 @@ class Interest:
         self.offset = 0
         self.max_bytes = 0
         self.leader_epoch = -1
-        # What a follower says of its log.
+        # What a follower says of its log; and the leader that has heard that already.
         self.last_epoch = UNKNOWN
         self.start_offset = UNKNOWN
+        self.heard_by: ReplicatedLeader | None = None
+        self.template: Template | None = None
 
     @property
     def topic_key(self) -> str | bytes:
@@ -61,6 +67,7 @@ class Interest:
         self.leader_epoch = wanted.current_leader_epoch
         self.last_epoch = wanted.last_fetched_epoch
         self.start_offset = wanted.log_start_offset
+        self.heard_by = None
         if self.view.replica is not None:
             # A follower that asks anew may not have been able to use what it was told.
             self.said_high_watermark = UNKNOWN
@@ -110,8 +117,29 @@ class Interest:
         assert replica is not None, "only followers follow"
         if not isinstance(partition, ReplicatedLeader):
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        fetch = Fetched(*replica, self.offset, self.last_epoch, self.start_offset)
-        return partition, partition.fetched(fetch)
+        if self.heard_by is partition and partition.answering(*replica):
+            return partition, None
+        diverging = partition.fetched(Fetched(*replica, self.offset, self.last_epoch, self.start_offset))
+        self.heard_by = partition if diverging is None else None
+        return partition, diverging
+
+    def tell_follower(self, slot: Slot, room_bytes: int) -> bool:
+        """Answer a follower that waited, and for which only this partition has news: straight, if nothing about it is
+        unusual."""
+        leader, replica, version = self.heard_by, self.view.replica, slot.version
+        if leader is None or replica is None or leader.removed or version < SINCE:
+            return False
+        if self.leader_epoch != leader.leader_epoch or not leader.answering(*replica):
+            return False
+        piece = leader.read_tail(self.offset, min(self.max_bytes, room_bytes), True)
+        if type(piece) is not Slice:
+            return False
+        template = self.template
+        if template is None or template.version != version:
+            template = self.template = Template.make(version, self.view.session_id, self.topic_id, self.index)
+        self.said_high_watermark, self.said_start_offset = leader.high_watermark, leader.log.start_offset
+        slot.reply_parts(*template.fill(slot.correlation_id, leader, piece))
+        return True
 
     def watch(self) -> None:
         """Readers wait for what is committed, followers for what is there."""
@@ -135,6 +163,7 @@ class View:
     __slots__ = (
         "_interests",
         "by_id",
+        "hinted_on",
         "news",
         "next_epoch",
         "parked",
@@ -149,6 +178,8 @@ class View:
     def __init__(self, session_id: int, by_id: bool) -> None:
         self.session_id = session_id
         self.by_id = by_id
+        # The listener that it came through, if it is to be told who leads instead of this broker.
+        self.hinted_on: str | None = None
         self.next_epoch = 1
         self.used_ms = 0
         # (id, broker epoch) of the follower that reads here, if it is one.
@@ -287,8 +318,11 @@ class Outcome:
         self.failed = True
         # A follower that is out of range goes on where the leader's log begins, without having to ask for that.
         start_offset, partition = UNKNOWN, interest.partition
-        if code is ErrorCode.OFFSET_OUT_OF_RANGE and interest.view.replica is not None and partition is not None:
-            start_offset = partition.log.start_offset
+        if code is ErrorCode.OFFSET_OUT_OF_RANGE and partition is not None:
+            if interest.view.replica is not None:
+                start_offset = partition.log.start_offset
+            elif interest.offset > partition.log.end_offset:
+                code = partition.beyond_end
         self.found[interest] = PartitionData(
             partition_index=interest.index,
             error_code=code,

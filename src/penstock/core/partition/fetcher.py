@@ -7,11 +7,11 @@ news or the wait is over, so a quiet fetcher costs two messages per wait, whatev
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from penstock.core.base.errors import ErrorCode
+from penstock.core.base.values import frozen
 from penstock.core.partition.fetch_session import Changes, FetchSession
 from penstock.core.partition.follower import Follower, Position
 from penstock.core.partition.throttle import Throttle
@@ -36,7 +36,7 @@ Key = tuple[bytes, int]
 """(topic id, partition)"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FetchSettings:
     """`replica.fetch.*`"""
 
@@ -49,6 +49,8 @@ class FetchSettings:
     retry_ms: int = 50
     """After errors that mean that an image has not reached everyone yet, and after the first lost connection."""
     backoff_ms: int = 1_000
+    answer_ms_max: int = 30_000
+    """A leader that has said nothing for this long is taken for lost."""
 
 
 NOT_YET: Final = frozenset(
@@ -75,7 +77,7 @@ class Fetcher:
     ) -> None:
         self._replica_id = replica_id
         self._broker_epoch = broker_epoch
-        self._settings = settings
+        self.settings = settings
         self._throttle = throttle
         self._is_throttled = is_throttled
         self._followers: dict[Key, Follower] = {}
@@ -87,6 +89,7 @@ class Fetcher:
         self._rests_until_ms = 0
         self._losses = 0
         self._in_flight = False
+        self._asked_ms = 0
         self.on_change: Callable[[], None] = lambda: None
 
     def __len__(self) -> int:
@@ -111,6 +114,10 @@ class Fetcher:
         self._changed[key] = None
         self.on_change()
 
+    def waits_ms(self, now_ms: int) -> int:
+        """For how long an answer has been waited for."""
+        return now_ms - self._asked_ms if self._in_flight else 0
+
     @property
     def due_ms(self) -> int | None:
         """When `next` should be asked at the latest, if nothing else happens."""
@@ -128,9 +135,8 @@ class Fetcher:
         if self._in_flight or now_ms < self._rests_until_ms:
             return None
         self._rests_until_ms = 0
-        for key in [key for key, until_ms in self._resting.items() if until_ms <= now_ms]:
-            del self._resting[key]
-            self._changed[key] = None
+        if self._resting:
+            self._end_rests(now_ms)
         looked_at = list(self._followers) if self._session.is_new else list(self._changed)
         self._changed.clear()
         wanted: dict[Key, Position] = {}
@@ -146,7 +152,13 @@ class Fetcher:
             self._changed.update(dict.fromkeys(key for key in unwanted if key in self._session.known))
             return None
         self._in_flight = True
+        self._asked_ms = now_ms
         return self._request(self._session.next(wanted, unwanted))
+
+    def _end_rests(self, now_ms: int) -> None:
+        for key in [key for key, until_ms in self._resting.items() if until_ms <= now_ms]:
+            del self._resting[key]
+            self._changed[key] = None
 
     def _position(self, key: Key, now_ms: int) -> Position | None:
         self._busy.pop(key, None)
@@ -158,7 +170,7 @@ class Fetcher:
             return None
         if follower.has_lost:
             follower.has_lost = False
-            self._resting[key] = now_ms + self._settings.backoff_ms
+            self._resting[key] = now_ms + self.settings.backoff_ms
             return None
         position = follower.position
         if position is None and follower.is_busy:
@@ -166,7 +178,7 @@ class Fetcher:
         return position
 
     def _request(self, changes: Changes[Key, Position]) -> FetchRequest:
-        settings = self._settings
+        settings = self.settings
         topics: dict[bytes, FetchTopic] = {}
         for (topic_id, index), position in changes.asked.items():
             topic = topics.setdefault(topic_id, FetchTopic(topic_id=topic_id, partitions=[]))
@@ -193,7 +205,7 @@ class Fetcher:
             fetch_offset=position.offset,
             last_fetched_epoch=position.last_epoch,
             log_start_offset=position.start_offset,
-            partition_max_bytes=self._settings.partition_bytes_max,
+            partition_max_bytes=self.settings.partition_bytes_max,
         )
 
     # Hearing
@@ -202,7 +214,7 @@ class Fetcher:
         assert self._in_flight, "an answer without a question"
         self._in_flight = False
         if response is None:
-            settings = self._settings
+            settings = self.settings
             self._rests_until_ms = now_ms + min(settings.backoff_ms, settings.retry_ms << self._losses)
             self._losses = min(self._losses + 1, LOSSES_COUNTED_MAX)
             self._session.lost()
@@ -230,7 +242,7 @@ class Fetcher:
         code = follower.take(data, now_ms)
         self._changed[key] = None
         if code is not ErrorCode.NONE:
-            settings = self._settings
+            settings = self.settings
             self._resting[key] = now_ms + (settings.retry_ms if code in NOT_YET else settings.backoff_ms)
 
 

@@ -88,6 +88,10 @@ class Follower(Partition):
         return self.is_cutting or self.log.blocked is not None or self.counted_end < self.log.end_offset
 
     @property
+    def beyond_end(self) -> ErrorCode:
+        return ErrorCode.OFFSET_NOT_AVAILABLE
+
+    @property
     def position(self) -> Position | None:
         """What to fetch next; None while that cannot be said."""
         log = self.log
@@ -98,12 +102,11 @@ class Follower(Partition):
 
     def take(self, data: PartitionData, now_ms: int) -> ErrorCode:
         """Act on what the leader says of this partition, in answer to the position that still is this follower's."""
-        code = ErrorCode(data.error_code)
-        if code is ErrorCode.OFFSET_OUT_OF_RANGE and data.log_start_offset >= 0:
+        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and data.log_start_offset >= 0:
             self._restart(data.log_start_offset, now_ms)
             return ErrorCode.NONE
-        if code is not ErrorCode.NONE:
-            return code
+        if data.error_code:
+            return ErrorCode(data.error_code)
         diverging = data.diverging_epoch
         if diverging is not None and diverging.end_offset >= 0:
             self._truncate(truncation_offset(self.log, EpochEnd(diverging.epoch, diverging.end_offset)))
@@ -129,20 +132,23 @@ class Follower(Partition):
         if not records:
             return
         assert isinstance(records, bytes | bytearray | memoryview), "what has arrived is in memory"
-        copy = bytearray(records)
-        view = memoryview(copy)
+        view = memoryview(records)
+        if view.readonly:
+            # The log stamps what it accepts, though here with what stands there already.
+            view = memoryview(bytearray(records))
         try:
-            for at, header in iterate_headers(copy, partial_tail=True):
-                if not self._continues(copy, at, header):
+            for at, header in iterate_headers(view, partial_tail=True):
+                if not self._continues(view, at, header):
                     break
-                self.log.accept_copy(view[at : at + header.size], header, now_ms)
-                self._unannounced_bytes += header.size
+                batch = view[at : at + header.size]
+                self.log.accept_copy(batch, header, now_ms)
+                self._unannounced_bytes += len(batch)
         finally:
             self._copied_end = self.log.end_offset
             self.log.write_accepted()
         self.sync_written()
 
-    def _continues(self, data: bytearray, at: int, header: BatchHeader) -> bool:
+    def _continues(self, data: memoryview, at: int, header: BatchHeader) -> bool:
         """Whether a batch belongs behind what is here; False ends an answer that has nothing more for us."""
         log = self.log
         if header.leader_epoch > self.leader_epoch:

@@ -112,6 +112,11 @@ class Partition:
         """Below this every transaction is decided: what a read_committed reader may see."""
         return self.log.producers.last_stable_offset(self.high_watermark)
 
+    @property
+    def low_watermark(self) -> int:
+        """Below this nobody has anything any more."""
+        return self.log.start_offset
+
     # What only a leader does
 
     def append(self, records: memoryview, version: int, now_ms: int, acks: int) -> Appended:
@@ -129,6 +134,12 @@ class Partition:
     def wait(self, next_offset: int, waiter: AckWaiter, acks: int = ACKS_ALL) -> bool:
         """Register for the commit of everything below `next_offset`; False when it is committed already."""
         raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    @property
+    def beyond_end(self) -> ErrorCode:
+        """What a reader hears who asks for more than there is here. Out of range it must not be called where others may
+        have it: the reader would begin anew."""
+        return ErrorCode.OFFSET_OUT_OF_RANGE
 
     def check_settled(self) -> None:
         """A leader that does not know yet how far its predecessor committed raises OFFSET_NOT_AVAILABLE."""

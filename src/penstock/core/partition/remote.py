@@ -50,6 +50,10 @@ class Remote:
         self.end_offset = offset
         self.start_offset = start_offset
         self.broker_epoch = broker_epoch
+        self.answered(leader_end, now_ms)
+
+    def answered(self, leader_end: int, now_ms: int) -> None:
+        """It hears of everything up to our end, and will have had everything at this time if it asks for that next."""
         self._last_end_offset = leader_end
         self._last_fetch_ms = now_ms
 

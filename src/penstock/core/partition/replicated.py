@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Later, Slice
 from penstock.core.base.settings import TopicSettings
+from penstock.core.base.values import fresh, mutable
 from penstock.core.log.log import Log
 from penstock.core.partition.divergence import EpochEnd, find_divergence
 from penstock.core.partition.in_sync import NOT_APPLIED, OVERTAKEN, Assignment, InSyncSet, Member, Proposal
@@ -41,7 +41,7 @@ class TailWatcher(Protocol):
     def grown(self, size: int) -> None: ...
 
 
-@dataclass(slots=True)
+@mutable
 class Surroundings:
     """What all leaders of a node share."""
 
@@ -54,7 +54,11 @@ class Surroundings:
     """Whether no other leader can have been elected: the controller was in touch with this broker within a session."""
     lag_ms_max: int
     """`replica.lag.time.max.ms`"""
-    proposals: dict[ReplicatedLeader, Proposal] = field(default_factory=dict)
+    silent: frozenset[int] = frozenset()
+    """Brokers that do not fetch from here at all any more, though they should."""
+    is_forsaken: bool = False
+    """The cluster goes on without this broker, which has therefore been replaced wherever it led."""
+    proposals: dict[ReplicatedLeader, Proposal] = fresh(default_factory=dict)
     """What the controller must be asked; who asks takes it out."""
 
 
@@ -141,6 +145,8 @@ class ReplicatedLeader(Leader):
     def _admit(self, acks: int) -> None:
         """Whether an append may be acknowledged as its producer asks; otherwise it is better not made."""
         in_sync = self.in_sync
+        if self._around.is_forsaken:
+            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the controller has given this broker up")
         if acks == ACKS_ALL and len(in_sync.isr) < self.in_sync_min:
             raise ApiError(
                 ErrorCode.NOT_ENOUGH_REPLICAS, f"{sorted(in_sync.isr)} are in sync, {self.in_sync_min} must be"
@@ -194,6 +200,8 @@ class ReplicatedLeader(Leader):
 
     def _is_joining(self, remote: Remote) -> bool:
         around = self._around
+        if remote.id in around.silent:
+            return False
         return remote.is_caught_up(self.log.end_offset, around.clock(), around.lag_ms_max) and self._is_eligible(remote)
 
     def _offer_tail(self) -> None:
@@ -204,6 +212,18 @@ class ReplicatedLeader(Leader):
             size, self._unfetched_bytes = self._unfetched_bytes, 0
             for watcher in self.tail_watchers:
                 watcher.grown(size)
+
+    @property
+    def low_watermark(self) -> int:
+        """What the replicas have deleted that are alive, in sync or not."""
+        live_epoch = self._around.brokers.live_epoch
+        starts = (remote.start_offset for remote in self.remotes.values() if live_epoch(remote.id) is not None)
+        return min((self.log.start_offset, *starts))
+
+    @property
+    def beyond_end(self) -> ErrorCode:
+        is_sure = self._around.holds_lease()
+        return ErrorCode.OFFSET_OUT_OF_RANGE if is_sure else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def check_settled(self) -> None:
         if self.high_watermark < self.epoch_start:
@@ -233,6 +253,15 @@ class ReplicatedLeader(Leader):
         self._consider(remote)
         self.advance()
         return None
+
+    def answering(self, replica_id: int, broker_epoch: int) -> bool:
+        """A fetch that was taken note of, and had to wait for news, is about to be answered with all there is now.
+        False: much has changed since, and it must be looked at anew."""
+        remote = self.remotes.get(replica_id)
+        if remote is None or remote.broker_epoch != broker_epoch:
+            return False
+        remote.answered(self.log.end_offset, self._around.clock())
+        return True
 
     def read_tail(self, offset: int, max_bytes: int, min_one: bool) -> Slice | Later | None:
         """What a follower gets: everything that is Written."""
@@ -286,6 +315,23 @@ class ReplicatedLeader(Leader):
                 self._propose(self.in_sync.isr - lagging)
         self.reconsider()
         self.advance()
+
+    def part_from(self, silent: frozenset[int]) -> frozenset[int]:
+        """Ask for those to leave who are not heard of any more, if something waits for them; gives which of them are
+        in sync. Who has everything stays: nobody waits for it."""
+        in_sync = self.in_sync
+        known = in_sync.isr & silent
+        if known and in_sync.proposal is None:
+            end = self.log.end_offset
+            awaited = {each for each in known if (remote := self.remotes.get(each)) and remote.end_offset < end}
+            if awaited:
+                self._propose(in_sync.isr - awaited)
+        return known
+
+    def give_up(self) -> None:
+        """Others have taken over, though no image says so yet: who waits is not made to wait for nothing."""
+        self._fail_all(self._waiting, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self._fail_all(self._waiting_for_us, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def _propose(self, wanted: Iterable[int]) -> None:
         members = tuple(Member(each, self._broker_epoch(each)) for each in sorted(wanted))

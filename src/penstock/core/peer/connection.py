@@ -9,7 +9,7 @@ would still come and everything behind it waits.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sized
+from collections.abc import Sized
 from typing import Final, NamedTuple
 
 from penstock.core.base.errors import ErrorCode
@@ -18,7 +18,7 @@ from penstock.core.peer.errors import PeerError
 from penstock.core.peer.versions import PeerVersions
 from penstock.core.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from penstock.core.wire.errors import DecodeError
-from penstock.core.wire.frames import FrameReader, parse_response_header, request_frame
+from penstock.core.wire.frames import FRAME_SIZE_BYTES, FrameReader, parse_response_header, request_frame
 from penstock.core.wire.schema import Request, Response
 
 FRAME_BYTES_MAX: Final = 1 << 30
@@ -93,22 +93,26 @@ class PeerConnection:
     def feed(self, data: Buffer) -> list[Reply]:
         """Some bytes came in, cut anywhere: the replies that are complete now."""
         # A view is overwritten by what comes next, but fetched records live as long as their reply: hence a copy.
-        return self._replies(lambda: [bytes(frame) for frame in self._frames.feed(data)])
+        if self._frames.is_next_frame(data):
+            return self.take_frame(bytearray(data[FRAME_SIZE_BYTES:]))
+        try:
+            frames = [bytearray(frame) for frame in self._frames.feed(data)]
+        except DecodeError as error:
+            raise _unreadable(error) from error
+        return [reply for frame in frames for reply in self.take_frame(frame)]
 
-    def take_frame(self, frame: bytes) -> list[Reply]:
+    def take_frame(self, frame: Buffer) -> list[Reply]:
         """One whole frame came in, without its size: for a driver that can read so much at once, and so copies none of
         it. The records of the reply are views of it."""
-        return self._replies(lambda: [frame])
+        try:
+            reply = self._take(frame)
+        except DecodeError as error:
+            raise _unreadable(error) from error
+        return [] if reply is None else [reply]
 
     def next_deadline(self) -> float | None:
         """When the first of the open questions must have been answered."""
         return min((question.deadline for question in self._questions), default=None)
-
-    def _replies(self, cut: Callable[[], list[bytes]]) -> list[Reply]:
-        try:
-            return [reply for frame in cut() if (reply := self._take(frame)) is not None]
-        except DecodeError as error:
-            raise PeerError(f"the broker's answer cannot be read: {error}") from error
 
     def _put(self, request: Request, response: type[Response], version: int, deadline: float) -> int:
         assert len(self._questions) < IN_FLIGHT_MAX, "the driver waits for replies before it asks more"
@@ -122,7 +126,7 @@ class PeerConnection:
         self._out += request_frame(request, type(request).KEY, version, correlation_id, self._client_id)
         return correlation_id
 
-    def _take(self, frame: bytes) -> Reply | None:
+    def _take(self, frame: Buffer) -> Reply | None:
         """The reply in a frame, or None for the answer to a greeting."""
         if not self._questions:
             raise PeerError("the broker answers a question that was not asked")
@@ -147,7 +151,11 @@ class PeerConnection:
             self.versions = PeerVersions.of(answer)
 
 
-def _decode(frame: bytes, question: _Question, position: int) -> Response:
+def _unreadable(error: DecodeError) -> PeerError:
+    return PeerError(f"the broker's answer cannot be read: {error}")
+
+
+def _decode(frame: Buffer, question: _Question, position: int) -> Response:
     version = question.version
     if question.response is ApiVersionsResponse and frame[position : position + 2] == _UNSUPPORTED_VERSION:
         # A refusal is always written at version 0, which every client can read.

@@ -7,7 +7,7 @@ which fences changes that an earlier leader left unfinished.
 from __future__ import annotations
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.raft import answers
+from penstock.core.raft import answers, requests
 from penstock.core.raft.decisions import Ticket
 from penstock.core.raft.ids import UNKNOWN_OFFSET, Destination, Endpoint, ReplicaKey, address
 from penstock.core.raft.leader import Leader, PendingChange
@@ -17,7 +17,7 @@ from penstock.core.raft.serving import leader_refusal
 from penstock.core.raft.voters import Voter, VoterSet
 from penstock.core.records.control import ControlType
 from penstock.core.wire.api.add_raft_voter import AddRaftVoterRequest
-from penstock.core.wire.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from penstock.core.wire.api.api_versions import ApiVersionsResponse
 from penstock.core.wire.api.remove_raft_voter import RemoveRaftVoterRequest
 from penstock.core.wire.api.update_raft_voter import UpdateRaftVoterRequest, UpdateRaftVoterResponse
 from penstock.core.wire.fields import ZERO_UUID
@@ -25,6 +25,8 @@ from penstock.core.wire.stored.quorum import KRaftVersionRecord
 
 CAUGHT_UP_MS_MAX = 3_600_000
 """A new voter must have caught up with the leader and fetched within the last hour, as Kafka has it."""
+
+_BLOCKED = "the leader's disk has failed to write, perhaps because it is full"
 
 
 class Changes:
@@ -55,7 +57,7 @@ class Changes:
             message = "the new voter cannot be asked now"
             member.answer(ticket, answers.voter_change(request, ErrorCode.REQUEST_TIMED_OUT, message))
             return
-        member.send(to, ApiVersionsRequest(), now_ms)
+        member.send(to, requests.versions(), now_ms)
         leader.change = PendingChange(ticket, request, now_ms + member.settings.request_timeout_ms)
 
     def on_versions(self, voter_id: int, response: ApiVersionsResponse | None, now_ms: int) -> bool:
@@ -83,7 +85,9 @@ class Changes:
         history = self._member.history
         key = ReplicaKey(request.voter_id, request.voter_directory_id)
         voter = Voter(key, _endpoints(request), _kraft_versions(response))
-        if not voter.supports(history.kraft_version):
+        if self._member.log.is_blocked:
+            self._finish(leader, ErrorCode.KAFKA_STORAGE_ERROR, _BLOCKED)
+        elif not voter.supports(history.kraft_version):
             message = f"the new voter does not support kraft.version {history.kraft_version}"
             self._finish(leader, ErrorCode.INVALID_REQUEST, message)
         elif not _is_caught_up(leader, key, now_ms):
@@ -142,6 +146,8 @@ class Changes:
         assert own is not None, "a leader is a voter"
         if any(voter.key.directory_id == ZERO_UUID or not voter.supports(1) for voter in own):
             return ErrorCode.INVALID_UPDATE_VERSION
+        if member.log.is_blocked:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         version = KRaftVersionRecord(version=0, k_raft_version=1)
         controls = [(ControlType.KRAFT_VERSION, version), (ControlType.KRAFT_VOTERS, own.to_record())]
         self._leading.append_controls(leader, controls, now_ms)
@@ -179,7 +185,7 @@ class Changes:
             return ErrorCode.REQUEST_TIMED_OUT, "an earlier change of the voters is not committed"
         if not member.history.is_dynamic:
             return ErrorCode.UNSUPPORTED_VERSION, "the voters are static: kraft.version is 0"
-        return ErrorCode.NONE, None
+        return (ErrorCode.KAFKA_STORAGE_ERROR, _BLOCKED) if member.log.is_blocked else (ErrorCode.NONE, None)
 
     def _update_refusal(self, request: UpdateRaftVoterRequest) -> ErrorCode:
         member, feature = self._member, request.k_raft_version_feature
@@ -195,6 +201,8 @@ class Changes:
             return ErrorCode.INVALID_REQUEST
         if not self._is_settled():
             return ErrorCode.REQUEST_TIMED_OUT
+        if member.log.is_blocked:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         supported = feature.min_supported_version <= member.history.kraft_version <= feature.max_supported_version
         return ErrorCode.NONE if supported else ErrorCode.INVALID_REQUEST
 

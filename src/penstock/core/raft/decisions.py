@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from penstock.core.base.errors import PenstockError
 from penstock.core.base.ports import Buffer
+from penstock.core.base.values import fresh, frozen, mutable
 from penstock.core.raft.election import ElectionState
 from penstock.core.raft.ids import Destination, SnapshotId
 from penstock.core.wire.schema import Request, Response
@@ -14,14 +13,14 @@ Ticket = object
 """Whatever the owner needs to bring an answer to who asked."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Truncate:
     """Cut off the log from `offset` on, then call `on_truncated`. Until then every event waits."""
 
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WriteChunk:
     """Append to the snapshot that is being fetched; position 0 begins it anew."""
 
@@ -30,7 +29,7 @@ class WriteChunk:
     data: Buffer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Install:
     """The snapshot is complete: sync it, empty the log so that it begins at the snapshot's end, make that the owner's
     state, then call `on_installed`. Until then every event waits."""
@@ -39,7 +38,7 @@ class Install:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogRange:
     """Whole batches from the one that holds `offset`, at least one of them, at most `bytes_max` otherwise."""
 
@@ -47,7 +46,7 @@ class LogRange:
     bytes_max: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SnapshotRange:
     """Bytes of a snapshot, cut anywhere."""
 
@@ -56,7 +55,7 @@ class SnapshotRange:
     bytes_max: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Send:
     """Send a request; its fate is told with `on_reply` and the same correlation."""
 
@@ -65,7 +64,7 @@ class Send:
     request: Request
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """Answer a request. Where there is a `body`, its bytes become the records of the response's only partition."""
 
@@ -74,7 +73,7 @@ class Answer:
     body: LogRange | SnapshotRange | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeaderIs:
     """Who leads an epoch, or None while nobody is known to. A leader hears of itself once everything that was committed
     before its epoch is committed in its own log too."""
@@ -83,14 +82,14 @@ class LeaderIs:
     epoch: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Committed:
     """Everything below `offset` is committed; the owner reads it from the log and folds it."""
 
     offset: int
 
 
-@dataclass(slots=True)
+@mutable
 class Ready:
     """What to do, from top to bottom. Of an operation that failed nothing is told: its owner stops the replica, because
     nobody knows what such a disk will hold.
@@ -105,15 +104,15 @@ class Ready:
     """
 
     save: ElectionState | None = None
-    storage: list[Truncate | WriteChunk | Install] = field(default_factory=list)
+    storage: list[Truncate | WriteChunk | Install] = fresh(default_factory=list)
     flush: bool = False
-    sends: list[Send] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
-    news: list[LeaderIs | Committed] = field(default_factory=list)
+    sends: list[Send] = fresh(default_factory=list)
+    answers: list[Answer] = fresh(default_factory=list)
+    news: list[LeaderIs | Committed] = fresh(default_factory=list)
     drop_before: SnapshotId | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotLeader:
     """The answer to an append that this replica may not make."""
 

@@ -78,6 +78,7 @@ class Electing:
             return answers.end_epoch(member, code)
         role = member.role
         if isinstance(role, Follower) and role.leader_id == told.leader_id:
+            role.is_counting = True
             role.deadline_ms = now_ms + self._succession_delay(told)
         return answers.end_epoch(member, ErrorCode.NONE)
 
@@ -132,7 +133,10 @@ class Electing:
         if outcome is not None:
             return outcome
         if told.code == ErrorCode.NONE and isinstance(member.role, Prospective | Candidate):
-            member.role.tally.record(voter_id, granted=response.topics[0].partitions[0].vote_granted)
+            is_granted = response.topics[0].partitions[0].vote_granted
+            member.role.tally.record(voter_id, granted=is_granted)
+            if not is_granted:
+                member.refused_ms = now_ms
         return told.code == ErrorCode.NONE
 
     def on_epoch_reply(
@@ -177,9 +181,13 @@ class Electing:
             member.become_unattached(member.epoch, now_ms, leader_id)
 
     def poll_candidate(self, role: Candidate, now_ms: int) -> bool:
-        if role.tally.is_won:
+        member = self._member
+        if role.tally.is_won and not member.log.is_blocked:
             self._leading.begin(now_ms)
             return True
+        if role.tally.is_won and member.is_only_voter:
+            # Nobody else can lead meanwhile.
+            return False
         if now_ms >= role.deadline_ms:
             self._member.become_prospective(now_ms)
             return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 from penstock.core.base.errors import ErrorCode
 from penstock.core.raft import requests
 from penstock.core.raft.decisions import Contradiction, Install, Truncate, WriteChunk
-from penstock.core.raft.ids import UNKNOWN_OFFSET, LogEnd, SnapshotId
+from penstock.core.raft.ids import UNKNOWN_OFFSET, Destination, LogEnd, SnapshotId
 from penstock.core.raft.joining import join
 from penstock.core.raft.member import Member
 from penstock.core.raft.roles import Follower, SnapshotFetch
@@ -31,7 +31,10 @@ class Following:
 
     def poll(self, role: Follower, now_ms: int) -> bool:
         member = self._member
-        if member.may_run and now_ms >= role.deadline_ms:
+        if not role.is_counting and self._is_safe_to_fetch():
+            role.is_counting = True
+            role.deadline_ms = member.fetch_deadline(now_ms)
+        if member.may_run and role.is_counting and now_ms >= role.deadline_ms:
             member.become_prospective(now_ms)
             return True
         if not join(member, role, now_ms):
@@ -56,8 +59,17 @@ class Following:
     def fetch_from_anyone(self, now_ms: int) -> None:
         """Whoever does not lead answers with whom it takes for the leader."""
         member = self._member
-        if self._is_safe_to_fetch() and (to := member.peers.ready_bootstrap(now_ms)) is not None:
+        if self._is_safe_to_fetch() and (to := member.peers.ready_bootstrap(self._known(), now_ms)) is not None:
             member.send(to, requests.fetch(member), now_ms)
+
+    def _known(self) -> list[Destination]:
+        """The voters that the log names: whoever was removed may have been told of no others, and those that the
+        settings tell of may all be gone by now."""
+        member, history = self._member, self._member.history
+        if not history.is_dynamic:
+            return []
+        ids = history.last.ids - {member.local.key.id}
+        return [to for each in sorted(ids) if (to := member.destination(each)) is not None]
 
     def _is_safe_to_fetch(self) -> bool:
         """Whoever is asked counts everything below the offset that we ask from."""
@@ -68,7 +80,12 @@ class Following:
         role = self._member.role
         if isinstance(role, Follower):
             role.has_fetched = False
+            role.is_counting = True
             role.deadline_ms = min(role.deadline_ms, now_ms + self._member.soon_ms())
+
+    def on_stall(self, role: Follower, until_ms: int) -> None:
+        """This replica itself was away until now. What the leader has said meanwhile is read first."""
+        role.deadline_ms = max(role.deadline_ms, until_ms)
 
     # Replies to Fetch
 
@@ -112,7 +129,7 @@ class Following:
         return in_order
 
     def _heard(self, role: Follower, now_ms: int) -> None:
-        role.deadline_ms = now_ms + self._member.settings.fetch_timeout_ms
+        role.is_counting = False
         role.has_fetched = True
 
     def _truncate(self, leader_end: LogEnd) -> None:

@@ -61,7 +61,7 @@ def on_joined(
         return outcome
     if isinstance(member.role, Follower) and told.code in (ErrorCode.NONE, ErrorCode.UNSUPPORTED_VERSION):
         member.role.has_updated_voter = True
-        member.role.deadline_ms = now_ms + member.settings.fetch_timeout_ms
+        member.role.is_counting = False
         member.role.has_fetched = True
         return True
     return False

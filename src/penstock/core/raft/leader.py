@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from penstock.core.base.values import mutable
 from penstock.core.raft.decisions import Ticket
 from penstock.core.raft.ids import UNKNOWN_OFFSET, Endpoints, ReplicaKey
 from penstock.core.raft.settings import CHECK_QUORUM_FACTOR, OBSERVER_SESSION_MS, RaftSettings
@@ -14,7 +14,7 @@ from penstock.core.wire.api.fetch import FetchPartition
 from penstock.core.wire.api.remove_raft_voter import RemoveRaftVoterRequest
 
 
-@dataclass(slots=True)
+@mutable
 class Progress:
     """How far a replica has come, by its own fetches; the leader's own entry says what it has synced."""
 
@@ -22,6 +22,8 @@ class Progress:
     endpoints: Endpoints = ()
     end_offset: int = UNKNOWN_OFFSET
     fetched_ms: int = -1
+    answered_ms: int = -1
+    sent_after_ms: int = -1
     caught_up_ms: int = -1
     leader_end_at_fetch: int = UNKNOWN_OFFSET
 
@@ -34,10 +36,11 @@ class Progress:
             self.caught_up_ms = max(self.caught_up_ms, self.fetched_ms)
         self.leader_end_at_fetch = leader_end_offset
         self.fetched_ms = max(self.fetched_ms, now_ms)
+        self.sent_after_ms = self.answered_ms
         self.end_offset = offset
 
 
-@dataclass(slots=True)
+@mutable
 class ParkedFetch:
     """A fetch that found nothing new and waits a while for it."""
 
@@ -49,7 +52,7 @@ class ParkedFetch:
     seen_high_watermark: int
 
 
-@dataclass(slots=True)
+@mutable
 class PendingChange:
     """The one change of voters that is under way. A new voter is asked for its versions first (`offset` is None); then
     the changed set is in the log and waits to be committed."""
@@ -64,6 +67,7 @@ class Leader:
     """The leader of one epoch."""
 
     __slots__ = (
+        "_began_ms",
         "_fetched_voters",
         "_local",
         "_settings",
@@ -76,6 +80,7 @@ class Leader:
         "is_announced",
         "observers",
         "parked",
+        "predecessor",
         "resign_requested",
         "unsaved_voters",
         "voters",
@@ -89,9 +94,13 @@ class Leader:
         granting: list[int],
         epoch_start_offset: int,
         now_ms: int,
+        predecessor: int | None = None,
     ) -> None:
         self._local = local
+        self.predecessor = predecessor
         self._settings = settings
+        # Nobody can have fetched in this epoch before.
+        self._began_ms = now_ms
         self.epoch_start_offset = epoch_start_offset
         self.granting = granting
         self.high_watermark = UNKNOWN_OFFSET
@@ -114,7 +123,7 @@ class Leader:
         """Count by another set of voters from now on; what is known of each replica stays known."""
         before, self.voters = self.voters, {}
         for voter in voters:
-            known = self._known(before, voter.key) or Progress(voter.key)
+            known = self._known(before, voter.key) or Progress(voter.key, answered_ms=self._began_ms)
             known.key, known.endpoints = voter.key, voter.endpoints
             self.voters[voter.key.id] = known
             self.observers.pop(voter.key, None)
@@ -132,7 +141,7 @@ class Leader:
         known = self.voters.get(key.id)
         if known is not None and _is_same(known.key, key):
             return known
-        return self.observers.setdefault(key, Progress(key))
+        return self.observers.setdefault(key, Progress(key, answered_ms=self._began_ms))
 
     def local_synced(self, synced_offset: int) -> bool:
         """The leader's own log is safe up to here; whether that committed something."""
@@ -144,6 +153,11 @@ class Leader:
         self.progress_of(key).fetched(offset, leader_end_offset, now_ms)
         self.heard_from(key, now_ms)
         return self._advance()
+
+    def answered(self, key: ReplicaKey, now_ms: int) -> None:
+        """A fetch is answered: the next one leaves its replica later than this."""
+        if key.id in self.voters:
+            self.progress_of(key).answered_ms = now_ms
 
     def _advance(self) -> bool:
         """Move the high watermark to what a majority has synced.
@@ -169,9 +183,13 @@ class Leader:
             self._restart_check(now_ms)
 
     def majority_ms(self, now_ms: int) -> int:
-        """A time at which a majority had fetched from this leader lately, itself included."""
-        heard = (now_ms if each.key.id == self._local.id else each.fetched_ms for each in self.voters.values())
-        return sorted(heard, reverse=True)[len(self.voters) // 2]
+        """A time at which a majority surely followed this leader, itself included.
+
+        A fetch may have waited to be read for as long as this process was not running, but it left its sender after
+        the answer to the one before.
+        """
+        sent = (now_ms if each.key.id == self._local.id else each.sent_after_ms for each in self.voters.values())
+        return sorted(sent, reverse=True)[len(self.voters) // 2]
 
     def _restart_check(self, now_ms: int) -> None:
         self.check_quorum_ms = now_ms + int(self._settings.fetch_timeout_ms * CHECK_QUORUM_FACTOR)

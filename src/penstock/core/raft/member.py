@@ -21,7 +21,9 @@ from penstock.core.raft.snapshots import Snapshots
 from penstock.core.raft.voters import Voter
 from penstock.core.wire.schema import Request, Response
 
-SOON_MS_MAX = 100
+STEPS_PER_FETCH_TIMEOUT = 8
+"""Each follower gives a silent leader up this part of a fetch timeout after the one before it."""
+SOON_MS = 100
 """Long against the way of a message, short against any timeout."""
 
 
@@ -51,6 +53,10 @@ class Member:
         # What the leader that is being followed says is committed, which may be more than has arrived.
         self.leader_high_watermark = UNKNOWN_OFFSET
         self.role: Role = Unattached(None)
+        # The last leader that was followed, and in which epoch.
+        self._followed = (0, -1)
+        self.refused_ms: int | None = None
+        """When somebody last refused a pre-vote of this replica: others do not miss the leader that it misses."""
         self._random = random
         self._told: LeaderIs | None = None
 
@@ -158,7 +164,10 @@ class Member:
         assert role.tally.is_won, "a leader has a majority's votes"
         self._elect(self.election._replace(leader_id=self.local.key.id))
         voters, granting = self.history.last, role.tally.granted
-        leader = Leader(self.local.key, self.settings, voters, granting, self.log.end_offset, now_ms)
+        # Whoever committed anything wrote it to a majority, and so to this log: no other leader has decided since.
+        epoch, followed = self._followed
+        predecessor = followed if epoch == self.last_epoch else None
+        leader = Leader(self.local.key, self.settings, voters, granting, self.log.end_offset, now_ms, predecessor)
         self._become(leader)
         return leader
 
@@ -175,8 +184,9 @@ class Member:
         self._become(Resigned(self._election_deadline(now_ms), set(self._other_voters()), successors))
 
     def _follow(self, leader_id: int, endpoints: Endpoints, now_ms: int) -> None:
-        timeout_ms = now_ms + self.settings.fetch_timeout_ms
-        self._become(Follower(leader_id, endpoints, timeout_ms, timeout_ms))
+        self._followed = (self.epoch, leader_id)
+        update_ms = now_ms + self.settings.fetch_timeout_ms
+        self._become(Follower(leader_id, endpoints, self.fetch_deadline(now_ms), update_ms))
 
     def vote_for(self, candidate: ReplicaKey, now_ms: int) -> None:
         """Give this epoch's vote away, and the candidate some time to win."""
@@ -216,9 +226,22 @@ class Member:
         timeout_ms = self.settings.election_timeout_ms
         return now_ms if self.is_only_voter else now_ms + timeout_ms + self._random(max(1, timeout_ms))
 
+    def fetch_deadline(self, now_ms: int) -> int:
+        """When a leader that stays silent from now on is given up. Not for all followers at once: they heard of it at
+        the same moment, and would split the votes."""
+        timeout_ms = self.settings.fetch_timeout_ms
+        return now_ms + timeout_ms + self._turn_ms(timeout_ms // STEPS_PER_FETCH_TIMEOUT)
+
     def soon_ms(self) -> int:
-        """A short time, by chance, after which to run where several others may want to as well."""
-        return self._random(SOON_MS_MAX)
+        """A short time after which to run where others want to as well."""
+        return self._turn_ms(SOON_MS)
+
+    def _turn_ms(self, step_ms: int) -> int:
+        """How long to wait for the voters that come first, the leader aside; a little of it by chance, because who
+        comes first may have other ideas of who votes."""
+        leader_id, own_id = self.election.leader_id, self.local.key.id
+        before = sum(voter_id < own_id for voter_id in self.history.last.ids if voter_id != leader_id)
+        return before * step_ms + self._random(max(1, step_ms // 4))
 
     # Speaking
 

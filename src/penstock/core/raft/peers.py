@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 
+from penstock.core.base.values import mutable
 from penstock.core.raft.ids import Destination
 from penstock.core.raft.settings import RaftSettings
 from penstock.core.wire.schema import Request
@@ -13,7 +13,7 @@ Random = Callable[[int], int]
 """A number from 0 to below the bound."""
 
 
-@dataclass(slots=True)
+@mutable
 class InFlight:
     """A request that waits for its reply."""
 
@@ -53,11 +53,12 @@ class Peers:
     def is_anyone_awaited(self, now_ms: int) -> bool:
         return any(now_ms < waiting.expires_ms for waiting in self._in_flight.values())
 
-    def ready_bootstrap(self, now_ms: int) -> Destination | None:
-        """A bootstrap server that can be asked now, by chance; none while any request is under way."""
+    def ready_bootstrap(self, known: Iterable[Destination], now_ms: int) -> Destination | None:
+        """A bootstrap server, or somebody else who is known, that can be asked now, by chance; none while any request
+        is under way."""
         if self.is_anyone_awaited(now_ms):
             return None
-        ready = [to for to in self._bootstrap if self.is_ready(to, now_ms)]
+        ready = [to for to in (*self._bootstrap, *known) if self.is_ready(to, now_ms)]
         return ready[self._random(len(ready))] if ready else None
 
     def begin(self, to: Destination, request: Request, now_ms: int) -> int:

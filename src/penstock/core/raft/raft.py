@@ -53,6 +53,14 @@ _TRANSITIONS_PER_TURN_MAX = 8
 """From knowing nobody to leading alone takes three; more than this many would be a circle."""
 
 
+STALL_MS = 50
+"""How long it takes, at most, to read what has come while nobody read."""
+
+
+LEFT_OUT_TIMEOUTS = 4
+"""A replica without a leader asks for pre-votes at least this often: once per so many fetch timeouts."""
+
+
 class Raft:
     """One replica of the metadata log."""
 
@@ -121,6 +129,19 @@ class Raft:
         return role.majority_ms(now_ms) if isinstance(role, Leader) else -1
 
     @property
+    def predecessor(self) -> int | None:
+        """Who led the last epoch in which anything was committed before this leader's, if that is known."""
+        role = self._member.role
+        return role.predecessor if isinstance(role, Leader) else None
+
+    def is_left_out(self, now_ms: int) -> bool:
+        """Whether this replica hears of no leader, while others, asked a short time ago, do."""
+        refused_ms, timeout_ms = self._member.refused_ms, self._member.settings.fetch_timeout_ms
+        is_recent = refused_ms is not None and now_ms - refused_ms < LEFT_OUT_TIMEOUTS * timeout_ms
+        role = self._member.role
+        return is_recent and not isinstance(role, Leader) and not (isinstance(role, Follower) and role.has_fetched)
+
+    @property
     def leader(self) -> Destination | None:
         """Where the leader of this epoch listens, if that is known."""
         leader_id = self._member.election.leader_id
@@ -157,6 +178,15 @@ class Raft:
     def on_refused(self, host: str, port: int, now_ms: int) -> None:
         """Nobody listens at an address. Where the leader did, its process is gone: there is nothing to wait for."""
         self._when_free(partial(self._on_refused, host, port, now_ms))
+
+    def on_stall(self, now_ms: int) -> None:
+        """The owner itself did nothing for a while, so that what others said meanwhile is still to be read. To be told
+        before the event that comes first."""
+        until_ms, role = now_ms + STALL_MS, self._member.role
+        if isinstance(role, Follower):
+            self._following.on_stall(role, until_ms)
+        elif isinstance(role, Leader):
+            role.check_quorum_ms = max(role.check_quorum_ms, until_ms)
 
     def on_timer(self, now_ms: int) -> None:
         """Nothing is due while the log is cut or replaced; what was is looked at afterwards."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from penstock.core.raft.ids import TOPIC, TOPIC_ID, ReplicaKey
 from penstock.core.wire.api import (
     add_raft_voter,
+    api_versions,
     begin_quorum_epoch,
     end_quorum_epoch,
     remove_raft_voter,
@@ -112,6 +113,11 @@ def fetch_snapshot(member: Member, snapshot: SnapshotFetch) -> snapshot_api.Fetc
         max_bytes=member.settings.snapshot_chunk_bytes_max,
         topics=[snapshot_api.RequestTopicSnapshot(name=TOPIC, partitions=[partition])],
     )
+
+
+def versions() -> api_versions.ApiVersionsRequest:
+    """Ask a replica what it can live with; who does not say what it is gets no answer."""
+    return api_versions.ApiVersionsRequest(client_software_name="penstock", client_software_version="0")
 
 
 def add_voter(member: Member) -> add_raft_voter.AddRaftVoterRequest:

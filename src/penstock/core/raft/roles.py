@@ -5,23 +5,23 @@ A replica that voted is unattached (or prospective) with a vote in its election 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
+from penstock.core.base.values import fresh, mutable
 from penstock.core.raft.election import ElectionState, Tally
 from penstock.core.raft.ids import Endpoints, ReplicaKey, SnapshotId
 from penstock.core.raft.leader import Leader
 from penstock.core.wire.fields import ZERO_UUID
 
 
-@dataclass(slots=True)
+@mutable
 class Unattached:
     """Knows of no leader to follow. A voter runs for election at its deadline; an observer has none."""
 
     deadline_ms: int | None
 
 
-@dataclass(slots=True)
+@mutable
 class Prospective:
     """Asks whether it would win (pre-vote), without disturbing anybody's epoch."""
 
@@ -30,7 +30,7 @@ class Prospective:
     leader_endpoints: Endpoints = ()
 
 
-@dataclass(slots=True)
+@mutable
 class Candidate:
     """Asks for votes in an epoch of its own."""
 
@@ -38,7 +38,7 @@ class Candidate:
     deadline_ms: int
 
 
-@dataclass(slots=True)
+@mutable
 class SnapshotFetch:
     """A snapshot that arrives in chunks."""
 
@@ -46,26 +46,28 @@ class SnapshotFetch:
     size_bytes: int = 0
 
 
-@dataclass(slots=True)
+@mutable
 class Follower:
-    """Fetches from a leader until the leader is silent for too long."""
+    """Fetches from a leader until the leader is silent for too long. Its silence counts from when it could be asked:
+    while this replica's own disk is busy, it is this replica that is silent."""
 
     leader_id: int
     leader_endpoints: Endpoints
     deadline_ms: int
     update_voter_ms: int
+    is_counting: bool = False
     has_fetched: bool = False
     has_updated_voter: bool = False
     snapshot: SnapshotFetch | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class Resigned:
     """Led this epoch, does so no more, and tells the voters who may take over first."""
 
     deadline_ms: int
     unacknowledged: set[int]
-    successors: list[ReplicaKey] = field(default_factory=list)
+    successors: list[ReplicaKey] = fresh(default_factory=list)
 
 
 Role = Unattached | Prospective | Candidate | Follower | Leader | Resigned

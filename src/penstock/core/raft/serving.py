@@ -70,7 +70,7 @@ class Serving:
                 self._leading.advanced(leader)
         has_news = not judgement.is_valid or self._has_news(leader, fetch)
         if has_news or now_ms >= fetch.expires_ms or len(leader.parked) >= member.settings.parked_fetches_max:
-            self._answer(leader, fetch, judgement)
+            self._answer(leader, fetch, judgement, now_ms)
         else:
             fetch.seen_high_watermark = leader.high_watermark
             leader.parked.append(fetch)
@@ -84,7 +84,8 @@ class Serving:
         is_behind = fetch.partition.fetch_offset < self._member.log.end_offset
         return is_behind or fetch.seen_high_watermark < leader.high_watermark
 
-    def _answer(self, leader: Leader, fetch: ParkedFetch, judgement: Judgement) -> None:
+    def _answer(self, leader: Leader, fetch: ParkedFetch, judgement: Judgement, now_ms: int) -> None:
+        leader.answered(fetch.key, now_ms)
         member, offset = self._member, fetch.partition.fetch_offset
         response = answers.fetch(member, ErrorCode.NONE, leader.high_watermark, judgement)
         has_records = judgement.is_valid and offset < member.log.end_offset
@@ -96,7 +97,7 @@ class Serving:
         still_parked: list[ParkedFetch] = []
         for fetch in leader.parked:
             if self._has_news(leader, fetch) or now_ms >= fetch.expires_ms:
-                self._answer(leader, fetch, self._judge(fetch.partition))
+                self._answer(leader, fetch, self._judge(fetch.partition), now_ms)
             else:
                 still_parked.append(fetch)
         leader.parked = still_parked

@@ -1,10 +1,10 @@
-"""What can be set about a quorum, with Kafka's defaults; and who this replica is."""
+"""What can be set about a quorum; and who this replica is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from penstock.core.base.values import frozen
 from penstock.core.raft.ids import Destination, Endpoints, ReplicaKey
 
 CHECK_QUORUM_FACTOR: Final = 1.5
@@ -18,16 +18,16 @@ KRAFT_VERSIONS: Final = (0, 1)
 """The kraft.version levels that this code can live with: static voters, and voters that are kept in the log."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RaftSettings:
     """`controller.quorum.*`, and bounds."""
 
-    election_timeout_ms: int = 1_000
-    fetch_timeout_ms: int = 2_000
+    election_timeout_ms: int = 500
+    fetch_timeout_ms: int = 1_000
     election_backoff_ms_max: int = 1_000
-    request_timeout_ms: int = 2_000
+    request_timeout_ms: int = 1_000
     retry_backoff_ms: int = 20
-    fetch_wait_ms_max: int = 500
+    fetch_wait_ms_max: int = 200
     fetch_bytes_max: int = 1 << 20
     snapshot_chunk_bytes_max: int = 1 << 20
     snapshots_kept_max: int = 2
@@ -35,7 +35,7 @@ class RaftSettings:
     auto_join: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Local:
     """This replica: its key, where it listens, and whom it asks while it knows no leader."""
 

@@ -131,14 +131,13 @@ def iterate_headers(buf: Buffer, pos: int = 0, *, partial_tail: bool = False) ->
             return
         header = read_header(buf, pos)
         check_frame(header, pos)
-        if pos + header.size > end:
+        size = header.size
+        if pos + size > end:
             if partial_tail:
                 return
-            raise CorruptBatch(
-                f"{header.size} bytes declared, {end - pos} left", position=pos, offset=header.base_offset
-            )
+            raise CorruptBatch(f"{size} bytes declared, {end - pos} left", position=pos, offset=header.base_offset)
         yield pos, header
-        pos += header.size
+        pos += size
 
 
 def check_frame(header: BatchHeader, pos: int = 0) -> None:

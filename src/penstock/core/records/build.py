@@ -8,11 +8,11 @@ which takes the base timestamp's place, changes their timestamp deltas.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
 from penstock.core.base.ports import Buffer
+from penstock.core.base.values import frozen
 from penstock.core.records import checksum
 from penstock.core.records.batch import (
     CODEC_MASK,
@@ -43,7 +43,7 @@ _put_crc: Final = Struct(">I").pack_into
 _NULL: Final = encode(-1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sealed:
     """A batch whose header and body stand apart: whoever sends it needs no copy of a body that may be a megabyte."""
 

@@ -22,4 +22,5 @@ def of_parts(head: Buffer, body: Buffer) -> int:
 
 def is_valid(buf: Buffer, pos: int, header: BatchHeader) -> bool:
     """Whether all the bytes of the batch are there and are those its writer checksummed."""
-    return pos + header.size <= len(buf) and compute(buf, pos, header.size) == header.crc
+    size = header.size
+    return pos + size <= len(buf) and compute(buf, pos, size) == header.crc

@@ -24,7 +24,17 @@ def _encode_unsigned(raw: int) -> bytes:
     return bytes(out)
 
 
-_TABLE: Final = tuple(_encode_unsigned(raw) for raw in range(_TABLE_SIZE))
+def _table() -> tuple[bytes, ...]:
+    """All numbers of one or two bytes. The latter are cut out of one piece, as every program that loads this waits."""
+    low, high = bytes(range(0x80, 0x100)), range(0x80)
+    pairs = bytearray(2 * _TABLE_SIZE)
+    pairs[0::2] = low * len(high)
+    pairs[1::2] = b"".join(bytes([each]) * len(low) for each in high)
+    cut = bytes(pairs)
+    return *(bytes([raw]) for raw in high), *[cut[at : at + 2] for at in range(2 * len(low), len(cut), 2)]
+
+
+_TABLE: Final = _table()
 
 
 def encode(number: int) -> bytes:

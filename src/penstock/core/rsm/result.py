@@ -8,9 +8,9 @@ records are committed. Loading after a restart and normal work are therefore the
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from typing import Protocol
 
+from penstock.core.base.values import fresh, mutable
 from penstock.core.wire import Message
 
 KeyValue = tuple[bytes, bytes | None]
@@ -22,12 +22,12 @@ class Reply:
     __slots__ = ()
 
 
-@dataclass(slots=True)
+@mutable
 class Result:
     """Records for one atomic batch, and the responses that leave once they are committed."""
 
-    records: list[KeyValue] = field(default_factory=list)
-    replies: list[tuple[Reply, Message]] = field(default_factory=list)
+    records: list[KeyValue] = fresh(default_factory=list)
+    replies: list[tuple[Reply, Message]] = fresh(default_factory=list)
 
     def add(self, other: Result) -> None:
         """Take over what another step of the same turn decided."""

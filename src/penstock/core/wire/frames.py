@@ -20,6 +20,7 @@ RequestHeader: TypeAlias = tuple[int, int, int, str | None, int]
 
 API_VERSIONS_KEY = 18
 
+FRAME_SIZE_BYTES = 4
 FRAME_BYTES_MAX = 100 * 1024 * 1024
 FIRST_BUFFER_BYTES = 2 * 1024
 READ_BUFFER_BYTES_MAX = 256 * 1024
@@ -81,7 +82,9 @@ def parse_response_header(frame: Buffer, key: int, version: int) -> tuple[int, i
     """The correlation id of a response, and where its body starts."""
     try:
         (correlation_id,) = _size.unpack_from(frame)
-        position = skip_tagged_fields(frame, 4) if response_header_is_flexible(key, version) else 4
+        position = 4
+        if response_header_is_flexible(key, version):
+            position = skip_tagged_fields(frame, position) if frame[position] else position + 1
     except (struct.error, IndexError) as error:
         raise DecodeError("response header ends too early") from error
     if position > len(frame):
@@ -173,6 +176,12 @@ class FrameReader:
         self._capacity_wanted = max(self._capacity_wanted, self.waiting_bytes + len(data))
         self.get_buffer()[: len(data)] = data
         return self.received(len(data))
+
+    def is_next_frame(self, data: Buffer) -> bool:
+        """Whether `data` is just what is missing here: one whole frame with its size, which need not be fed then."""
+        size = len(data) - FRAME_SIZE_BYTES
+        is_possible = self._start == self._stop and 0 <= size <= self._frame_bytes_max
+        return is_possible and size == _size.unpack_from(data)[0]
 
     def rest(self) -> None:
         """Gives the buffer back if nothing is waiting in it. Frames handed out before keep their bytes."""

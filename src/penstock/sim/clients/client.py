@@ -6,10 +6,12 @@ It stands on `penstock.core.peer`, so what travels is what any client sends. A c
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any, Protocol, TypeVar, cast
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.peer.connection import PeerConnection
+from penstock.core.wire.api.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from penstock.core.wire.schema import Request, Response
 from penstock.sim.chance import Chance
 from penstock.sim.events import Partition, Unanswered, Witness
@@ -22,6 +24,7 @@ R = TypeVar("R", bound=Response)
 TIMEOUT_US = 60 * SECOND
 BACKOFF_US_MAX = 300 * MS
 NEVER = float("inf")
+NO_EPOCH = -1
 
 
 class Disconnected(Exception):
@@ -52,6 +55,8 @@ class Connection:
         self._world = world
         self._peer = PeerConnection(name)
         self._waiting: dict[int, Future] = {}
+        # What must be answered by when. Answers come in order, so that one timer is enough.
+        self._due: deque[tuple[int, str, Future]] = deque()
         self.number = number
         self._link = world.dial(self, number)
         self._peer.greet(NEVER)
@@ -103,16 +108,25 @@ class Connection:
 
     def _send(self, what: str, answer: Future) -> None:
         self._flush()
-        self._world.scheduler.after(TIMEOUT_US, lambda: self._check(what, answer))
+        self._due.append((self._world.scheduler.now_us + TIMEOUT_US, what, answer))
+        if len(self._due) == 1:
+            self._world.scheduler.after(TIMEOUT_US, self._check)
 
     def _flush(self) -> None:
         self._link.send(b"".join(bytes(cast("bytes", part)) for part in self._peer.take_output()))
 
-    def _check(self, what: str, answer: Future) -> None:
-        if not answer.resolved and not self.closed:
-            self._world.witness.see(Unanswered(self.name, what, excused=self._link.faulted))
-            self._link.close_by_client()
-            self._end(TimedOut())
+    def _check(self) -> None:
+        while self._due and self._due[0][2].resolved:
+            self._due.popleft()
+        if self.closed or not self._due:
+            return
+        at_us, what, _ = self._due[0]
+        if at_us > self._world.scheduler.now_us:
+            self._world.scheduler.at(at_us, self._check)
+            return
+        self._world.witness.see(Unanswered(self.name, what, excused=self._link.faulted))
+        self._link.close_by_client()
+        self._end(TimedOut())
 
     def _end(self, reason: Disconnected) -> None:
         self.closed = True
@@ -154,6 +168,36 @@ class Client:
 
     def lose(self, partition: Partition) -> None:
         """Whoever was asked does not lead that partition, or cannot be reached."""
+
+    def fetchable(self, positions: dict[Partition, int]) -> dict[Partition, int]:
+        """Of these, what is asked for in one request: everything, where everything is in one place."""
+        return positions
+
+    def epoch_of(self, partition: Partition) -> int:
+        """The newest epoch of a partition's leader that this client has heard of."""
+        return NO_EPOCH
+
+    def learn_epoch(self, partition: Partition, epoch: int) -> None:
+        """Somebody was led in this epoch, so that who leads in an older one is of no use any more."""
+
+    def find_coordinator(self, group: str) -> Script[int]:
+        """Ask who coordinates a group, as every client does first; the first to ask has its topic made. Gives the
+        error code."""
+        request = FindCoordinatorRequest(key_type=0, coordinator_keys=[group])
+        reply = yield from self.call(request, FindCoordinatorResponse)
+        return self._coordinated(reply.coordinators[0])
+
+    def _coordinated(self, found: Coordinator) -> int:
+        return found.error_code
+
+    def connect_to_coordinator(self) -> Script[Connection]:
+        """Give a connection to whoever was found to coordinate the group: there is only one who could."""
+        return (yield from self.connect())
+
+    def call_coordinator(self, request: Request, response: type[R]) -> Script[R]:
+        """Ask whoever coordinates the group."""
+        connection = yield from self.connect_to_coordinator()
+        return (yield from self._ask(connection, request, response))
 
     def call(self, request: Request, response: type[R], newest_version: int | None = None) -> Script[R]:
         """Ask over the present connection and wait for the reply."""

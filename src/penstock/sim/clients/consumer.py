@@ -91,6 +91,7 @@ class Fetcher:
         self._names = {topic_id: name for name, topic_id in topic_ids.items()}
         self._uses_session = uses_session
         self._asked = 0
+        self._machine = 1
         self._session = self._new_session()
 
     def fetch(self, positions: Mapping[Partition, int], isolation: int = 0) -> Script[tuple[FetchPart, ...]]:
@@ -98,13 +99,14 @@ class Fetcher:
         small = self._client.chance.happens(0.1)
         bytes_max = SMALL_BYTES if small else LARGE_BYTES
         wants = {partition: Want(offset, bytes_max) for partition, offset in positions.items()}
-        request = self._request(wants, bytes_max, isolation)
         witness = self._client.world.witness
         self._asked += 1
         number = self._asked
         try:
             connection = yield from self._client.connect_to(next(iter(positions)))
-            witness.see(FetchAsked(self._client.name, number, dict(positions), limited=small))
+            self._meet(connection.number)
+            request = self._request(wants, bytes_max, isolation)
+            witness.see(FetchAsked(self._client.name, number, dict(positions), small, connection.number))
             asked_us = self._client.world.scheduler.now_us
             reply: FetchResponse = yield connection.ask(request, FetchResponse, self._session.version)
         except Disconnected:
@@ -126,7 +128,12 @@ class Fetcher:
 
     def find_offset(self, partition: Partition, timestamp: int) -> Script[int | None]:
         """Give the offset at a (special) timestamp, or None where the node cannot say now."""
-        asked = ListOffsetsPartition(partition_index=partition.number, timestamp=timestamp)
+        yield from self._client.connect_to(partition)  # From then on it is known in which epoch somebody leads.
+        asked = ListOffsetsPartition(
+            partition_index=partition.number,
+            timestamp=timestamp,
+            current_leader_epoch=self._client.epoch_of(partition),
+        )
         request = ListOffsetsRequest(
             replica_id=-1, topics=[ListOffsetsTopic(name=partition.topic, partitions=[asked])], timeout_ms=MAX_WAIT_MS
         )
@@ -158,6 +165,12 @@ class Fetcher:
         version = ANY_VERSION if self._life else self._client.chance.pick((BY_NAME_VERSION, ANY_VERSION))
         return Session(version, id=old_id, epoch=0 if self._uses_session else FINAL_EPOCH)
 
+    def _meet(self, machine: int) -> None:
+        """A session is with one machine; with another one it begins anew."""
+        if machine != self._machine:
+            self._machine = machine
+            self._session = self._new_session()
+
     def _restart(self) -> None:
         self._session = self._new_session(self._session.id if self._uses_session else NO_SESSION)
 
@@ -188,7 +201,12 @@ class Fetcher:
 
     def _topic(self, topic: str, wants: dict[Partition, Want]) -> FetchTopic:
         partitions = [
-            FetchPartition(partition=partition.number, fetch_offset=want.offset, partition_max_bytes=want.bytes_max)
+            FetchPartition(
+                partition=partition.number,
+                current_leader_epoch=self._client.epoch_of(partition),
+                fetch_offset=want.offset,
+                partition_max_bytes=want.bytes_max,
+            )
             for partition, want in wants.items()
             if partition.topic == topic
         ]

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from penstock.core.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from penstock.core.wire.api.join_group import (
     JoinGroupRequest,
@@ -33,7 +32,7 @@ from penstock.sim.clients.protocol import (
     encode_assignment,
     encode_subscription,
 )
-from penstock.sim.events import Assigned, FetchPart, GhostAnswered, Partition
+from penstock.sim.events import Assigned, FetchPart, GhostAnswered, GroupSaw, Partition
 from penstock.sim.script import Script
 
 SESSION_TIMEOUT_MS = 6_000
@@ -105,7 +104,7 @@ class Member:
         done = False
         while not done:
             try:
-                yield from self._find_coordinator()
+                self._check((yield from self._client.find_coordinator(self._plan.group)))
                 partitions = yield from self._join()
                 yield from self._haunt()
                 done = yield from self._work(partitions)
@@ -115,13 +114,6 @@ class Member:
         self._client.disconnect()
 
     # ---- membership
-
-    def _find_coordinator(self) -> Script[None]:
-        """Ask who coordinates the group, as every client does first; the first to ask has its topic made."""
-        group = self._plan.group
-        request = FindCoordinatorRequest(key_type=0, coordinator_keys=[group])
-        reply = yield from self._client.call(request, FindCoordinatorResponse)
-        self._check(reply.coordinators[0].error_code)
 
     def _join(self) -> Script[tuple[Partition, ...]]:
         """Take part in a rebalance; gives what this member owns."""
@@ -173,7 +165,7 @@ class Member:
                 JoinGroupRequestProtocol(name=self._protocol, metadata=encode_subscription(topics, self._claim))
             ],
         )
-        return (yield from self._client.call(request, JoinGroupResponse))
+        return (yield from self._client.call_coordinator(request, JoinGroupResponse))
 
     def _ask_to_sync(self, assignments: Mapping[str, tuple[Partition, ...]]) -> Script[SyncGroupResponse]:
         request = SyncGroupRequest(
@@ -188,7 +180,7 @@ class Member:
                 for member, partitions in assignments.items()
             ],
         )
-        return (yield from self._client.call(request, SyncGroupResponse))
+        return (yield from self._client.call_coordinator(request, SyncGroupResponse))
 
     def _beat(self) -> Script[None]:
         reply = yield from self._ask_to_beat(self._member_id)
@@ -201,7 +193,7 @@ class Member:
             member_id=member_id,
             group_instance_id=self._instance,
         )
-        return (yield from self._client.call(request, HeartbeatResponse))
+        return (yield from self._client.call_coordinator(request, HeartbeatResponse))
 
     def _haunt(self) -> Script[None]:
         """Where this process took the place of an old one, let the old one speak."""
@@ -224,7 +216,7 @@ class Member:
         identity = MemberIdentity(member_id=self._member_id, group_instance_id=self._instance)
         request = LeaveGroupRequest(group_id=self._plan.group, members=[identity])
         try:
-            yield from self._client.call(request, LeaveGroupResponse)
+            yield from self._client.call_coordinator(request, LeaveGroupResponse)
         except Disconnected:
             return  # Its session will run out, which does the same.
 
@@ -233,7 +225,8 @@ class Member:
         code = ErrorCode(error_code)
         if code is ErrorCode.NONE:
             return
-        assert code in RETRIABLE, f"{self._client.name} got {code!r}"
+        excused = code in RETRIABLE or code in self._client.excuses
+        assert excused, f"{self._client.name} got {code!r}"
         if code in EXPELLED:
             self._claim = NO_CLAIM
         if code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
@@ -250,7 +243,7 @@ class Member:
         while not self._is_done(positions):
             yield from self._beat()
             if positions:
-                for part in (yield from self._fetcher.fetch(positions)):
+                for part in (yield from self._fetcher.fetch(self._client.fetchable(positions))):
                     yield from self._take(part, positions)
             else:
                 yield from self._client.back_off()
@@ -277,6 +270,8 @@ class Member:
         elif part.error != ErrorCode.NONE:
             raise Rejoin
         elif part.goes_on_at is not None:
+            saw = GroupSaw(self._plan.group, part.partition, positions[part.partition], part.goes_on_at)
+            self._client.world.witness.see(saw)
             positions[part.partition] = part.goes_on_at
             sender = Membership(self._plan.group, self._member_id, self._generation, self._instance)
             code = yield from self._offsets.commit(sender, part.partition, positions[part.partition])

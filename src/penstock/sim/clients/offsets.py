@@ -29,7 +29,7 @@ class Archive(Protocol):
     """What is known of commits from elsewhere: which one is due, and how far the log of a group's shard reaches."""
 
     def due(self, group: str, partition: Partition) -> int: ...
-    def shard(self, group: str) -> tuple[Partition, int | None]: ...
+    def shard(self, group: str) -> tuple[Partition | None, int | None]: ...
 
 
 class Membership(NamedTuple):
@@ -52,7 +52,10 @@ class Offsets:
     def commit(self, sender: Membership, partition: Partition, offset: int) -> Script[int]:
         """Commit; gives the error code."""
         committed = OffsetCommitRequestPartition(
-            partition_index=partition.number, committed_offset=offset, committed_metadata=""
+            partition_index=partition.number,
+            committed_offset=offset,
+            committed_leader_epoch=self._client.epoch_of(partition),
+            committed_metadata="",
         )
         topic = OffsetCommitRequestTopic(
             name=partition.topic, topic_id=self._topic_ids[partition.topic], partitions=[committed]
@@ -66,7 +69,7 @@ class Offsets:
         )
         witness = self._client.world.witness
         witness.see(CommitSent(sender.group, partition, offset))
-        reply = yield from self._client.call(request, OffsetCommitResponse)
+        reply = yield from self._client.call_coordinator(request, OffsetCommitResponse)
         code = reply.topics[0].partitions[0].error_code
         if code == ErrorCode.NONE:
             witness.see(CommitAcknowledged(sender.group, partition, offset, *self._archive.shard(sender.group)))
@@ -80,13 +83,14 @@ class Offsets:
             partition_indexes=[partition.number],
         )
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=[topic])])
-        yield from self._client.connect()
+        yield from self._client.connect_to_coordinator()
         known = self._archive.due(group, partition)
-        reply = yield from self._client.call(request, OffsetFetchResponse)
+        reply = yield from self._client.call_coordinator(request, OffsetFetchResponse)
         answer = reply.groups[0]
         if answer.error_code != ErrorCode.NONE:
             return NO_OFFSET, answer.error_code
         found = answer.topics[0].partitions[0]
         if found.error_code == ErrorCode.NONE:
+            self._client.learn_epoch(partition, found.committed_leader_epoch)
             self._client.world.witness.see(CommitRead(group, partition, found.committed_offset, known))
         return found.committed_offset, found.error_code

@@ -1,4 +1,7 @@
-"""A client of a cluster: asks any machine who leads a partition, and then that one, until it is told otherwise."""
+"""A client of a cluster: asks any machine who leads a partition, and then that one, until it is told otherwise.
+
+It has two connections: one to whoever coordinates its group, if it is in one, and one for everything else.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from penstock.core.base.errors import ErrorCode
+from penstock.core.wire.api.find_coordinator import Coordinator
 from penstock.core.wire.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from penstock.sim.chance import Chance
-from penstock.sim.clients.client import Client, Connection, Disconnected, Surroundings
+from penstock.sim.clients.client import NO_EPOCH, Client, Connection, Disconnected, Surroundings
 from penstock.sim.events import Partition
 from penstock.sim.script import Script
 
@@ -36,11 +40,14 @@ class RoutedClient(Client):
         super().__init__(name, world, chance)
         self._machines = machines
         self._leaders: dict[Partition, int] = {}
+        self._epochs: dict[Partition, int] = {}
+        self._coordinator = NOBODY
+        self._to_coordinator: Connection | None = None
 
     def connect(self) -> Script[Connection]:
         """Give a greeted connection to anybody."""
         while self._connection is None or self._connection.closed:
-            yield from self._dial(self.chance.pick(self._machines))
+            self._connection = yield from self._dial(self.chance.pick(self._machines))
         return self._connection
 
     def connect_to(self, partition: Partition) -> Script[Connection]:
@@ -50,8 +57,9 @@ class RoutedClient(Client):
             if leader is None:
                 yield from self._find_leader(partition)
             elif self._connection is None or self._connection.closed or self._connection.number != leader:
-                self.disconnect()
-                if not (yield from self._dial(leader)):
+                self._hang_up()
+                self._connection = yield from self._dial(leader)
+                if self._connection is None:
                     self.lose(partition)
             else:
                 return self._connection
@@ -60,23 +68,69 @@ class RoutedClient(Client):
         """Ask again who leads it."""
         self._leaders.pop(partition, None)
 
-    def _dial(self, number: int) -> Script[bool]:
+    def fetchable(self, positions: dict[Partition, int]) -> dict[Partition, int]:
+        """One of them, since each may have another leader."""
+        partition = self.chance.pick(list(positions))
+        return {partition: positions[partition]}
+
+    def epoch_of(self, partition: Partition) -> int:
+        return self._epochs.get(partition, NO_EPOCH)
+
+    def learn_epoch(self, partition: Partition, epoch: int) -> None:
+        if epoch > self.epoch_of(partition):
+            self._epochs[partition] = epoch
+            self.lose(partition)
+
+    def find_coordinator(self, group: str) -> Script[int]:
+        """Not of whoever was asked last: it may be cut off, and not know it."""
+        self._hang_up()
+        return (yield from super().find_coordinator(group))
+
+    def connect_to_coordinator(self) -> Script[Connection]:
+        """Give a greeted connection to the coordinator that was found; one that is gone has to be found again."""
+        if self._to_coordinator is None or self._to_coordinator.closed:
+            self._to_coordinator = yield from self._dial(self._coordinator)
+            if self._to_coordinator is None:
+                raise Disconnected
+        return self._to_coordinator
+
+    def disconnect(self) -> None:
+        self._hang_up()
+        self._leave_coordinator()
+
+    # ---- inside
+
+    def _coordinated(self, found: Coordinator) -> int:
+        if found.error_code == ErrorCode.NONE and found.node_id != self._coordinator:
+            self._leave_coordinator()
+            self._coordinator = found.node_id
+        return found.error_code
+
+    def _hang_up(self) -> None:
+        super().disconnect()
+
+    def _leave_coordinator(self) -> None:
+        if self._to_coordinator is not None:
+            self._to_coordinator.close()
+
+    def _dial(self, number: int) -> Script[Connection | None]:
         connection = Connection(self.name, self.world, number)
         try:
             yield connection.ready
         except Disconnected:
             yield from self.back_off()
-            return False
-        self._connection = connection
-        return True
+            return None
+        return connection
 
     def _find_leader(self, partition: Partition) -> Script[None]:
         request = MetadataRequest(topics=[MetadataRequestTopic(name=partition.topic)], allow_auto_topic_creation=False)
         # Not whoever was asked last: it may be cut off, and not know it.
-        self.disconnect()
+        self._hang_up()
         reply = yield from self.insist(request, MetadataResponse)
         for found in reply.topics[0].partitions:
-            if found.partition_index == partition.number and found.leader_id != NOBODY:
+            is_led = found.leader_id != NOBODY and found.leader_epoch >= self.epoch_of(partition)
+            if found.partition_index == partition.number and is_led:
                 self._leaders[partition] = found.leader_id
+                self._epochs[partition] = found.leader_epoch
                 return
         yield from self.back_off()

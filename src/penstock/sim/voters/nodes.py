@@ -54,6 +54,7 @@ class VoterNodes:
             "controller.quorum.voters": self._voters,
         }
         node = make_node(BrokerSettings(settings), place.disk, chance, network=place.dialing)
+        node.boot_id = place.boot_id
         return cast("SimNode", node)
 
     def logs(self, node: SimNode) -> dict[Partition, LogState]:

@@ -11,6 +11,7 @@ from penstock.core.base.settings.examine import Finding, examine
 from penstock.core.base.settings.key import Dynamic, Key, SettingError, Standing
 from penstock.core.base.settings.listeners import Listeners
 from penstock.core.base.settings.registry import BROKER_KEYS, GROUP_KEYS, TOPIC_KEYS
+from penstock.core.base.settings.role_rules import BROKER, CONTROLLER
 
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -75,6 +76,16 @@ class BrokerSettings:
     @cached_property
     def listeners(self) -> Listeners:
         return Listeners.read(self._values, "listener.security.protocol.map" in self)
+
+    @property
+    def is_broker(self) -> bool:
+        """Whether this process holds partitions and serves clients."""
+        return BROKER in self._values["process.roles"]
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether this process may vote in the quorum and lead it."""
+        return CONTROLLER in self._values["process.roles"]
 
     @property
     def node_id(self) -> int:

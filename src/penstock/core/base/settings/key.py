@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Protocol
+
+from penstock.core.base.values import frozen
 
 
 class Kind(Enum):
@@ -91,7 +92,7 @@ class Validator(Protocol):
         """The whole sentence that says why `value` is not allowed, or None when it is."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Synonym:
     """A broker setting that gives a topic or group setting its default, in its own unit."""
 
@@ -99,7 +100,7 @@ class Synonym:
     factor: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Key:
     name: str
     kind: Kind

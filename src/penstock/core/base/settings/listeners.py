@@ -59,12 +59,19 @@ def read_protocols(values: Mapping[str, Any], is_given: bool) -> dict[str, str]:
     return protocols
 
 
+def controller_protocols(values: Mapping[str, Any], is_given: bool) -> dict[str, str | None]:
+    """The protocol of each listener that controllers have, here or elsewhere; None where nothing says which."""
+    protocols = read_protocols(values, is_given)
+    return {name.upper(): protocols.get(name.upper()) for name in values["controller.listener.names"]}
+
+
 class Listeners(NamedTuple):
-    """Where a node listens, and what it tells its clients."""
+    """Where a node listens, and what it tells its clients and the other controllers."""
 
     broker: tuple[Endpoint, ...]
     controller: tuple[Endpoint, ...]
     advertised: tuple[Endpoint, ...]
+    advertised_controller: tuple[Endpoint, ...]
 
     @classmethod
     def read(cls, values: Mapping[str, Any], has_map: bool) -> Listeners:
@@ -73,8 +80,12 @@ class Listeners(NamedTuple):
         opened = read_endpoints("listeners", values["listeners"], protocols)
         told = values["advertised.listeners"]
         advertised = opened if told is None else read_endpoints("advertised.listeners", told, protocols)
+        controller = tuple(endpoint for endpoint in opened if endpoint.name in controllers)
+        # Whoever advertises only what clients need still tells other controllers where it listens.
+        by_name = {endpoint.name: endpoint for endpoint in advertised}
         return cls(
             broker=tuple(endpoint for endpoint in opened if endpoint.name not in controllers),
-            controller=tuple(endpoint for endpoint in opened if endpoint.name in controllers),
+            controller=controller,
             advertised=tuple(endpoint for endpoint in advertised if endpoint.name not in controllers),
+            advertised_controller=tuple(by_name.get(endpoint.name, endpoint) for endpoint in controller),
         )

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from penstock.core.base.settings.key import SettingError
 from penstock.core.base.settings.listeners import PLAINTEXT, Endpoint, Listeners
+from penstock.core.base.settings.role_rules import listener_rules, quorum_rules
 
 Values = Mapping[str, Any]
 Broken = Iterator[tuple[str, str]]
@@ -19,7 +20,16 @@ _IP_LIMIT: Final = r"\[?([0-9a-zA-Z\-%._:]+)\]?:([0-9]+)"
 
 
 def broken_rules(values: Values, given: Collection[str]) -> Broken:
-    for rule in (_identity, _quorum, _directories, _times, _compaction, _replication, _offsets, _connection_limits):
+    for rule in (
+        _identity,
+        quorum_rules,
+        _directories,
+        _times,
+        _compaction,
+        _replication,
+        _offsets,
+        _connection_limits,
+    ):
         yield from rule(values)
     yield from _listeners(values, given)
 
@@ -31,28 +41,19 @@ def _identity(values: Values) -> Broken:
         yield "broker.id", "You must set `node.id` to the same value as `broker.id`."
 
 
-def _quorum(values: Values) -> Broken:
-    if set(values["process.roles"]) != {"broker", "controller"}:
-        yield "process.roles", "each node is both here, so process.roles must be broker,controller"
-    voters = [int(voter.partition("@")[0]) for voter in values["controller.quorum.voters"]]
-    if voters and values["node.id"] not in voters:
-        yield (
-            "controller.quorum.voters",
-            f"the set of voters must include this node's id {values['node.id']}, not only {voters}",
-        )
-    if len(set(voters)) < len(voters):
-        yield "controller.quorum.voters", "each voter must have an id of its own"
-    if len(values["controller.quorum.bootstrap.servers"]) > 1:
-        yield (
-            "controller.quorum.bootstrap.servers",
-            "a quorum that is found by its servers is not built yet: name its members in controller.quorum.voters",
-        )
-
-
 def _directories(values: Values) -> Broken:
     name = "log.dir" if values["log.dirs"] is None else "log.dirs"
     if len(values[name]) > 1:
         yield name, f"a node has one log directory: give {name} one path"
+    cordoned = values["cordoned.log.dirs"]
+    if "*" in cordoned and len(cordoned) > 1:
+        yield "cordoned.log.dirs", "When cordoned.log.dirs is set to *, it must not contain other values"
+    elif unknown := [path for path in cordoned if path != "*" and path not in values[name]]:
+        yield (
+            "cordoned.log.dirs",
+            "All entries in cordoned.log.dirs must be present in log.dirs or log.dir. "
+            f"Missing entries : {', '.join(unknown)}; * stands for all of a node's directories",
+        )
 
 
 def _times(values: Values) -> Broken:
@@ -133,8 +134,7 @@ def _listeners(values: Values, given: Collection[str]) -> Broken:
     opened = (*listeners.broker, *listeners.controller)
     yield from _plaintext_only(opened)
     yield from _ports(opened)
-    yield from _names(values, given, listeners)
-    yield from _advertised(listeners)
+    yield from listener_rules(values, given, listeners)
 
 
 def _plaintext_only(opened: tuple[Endpoint, ...]) -> Broken:
@@ -164,51 +164,3 @@ def _family(host: str) -> str:
     if ":" in host:
         return "IPv6"
     return "IPv4" if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", host) else "name"
-
-
-def _names(values: Values, given: Collection[str], listeners: Listeners) -> Broken:
-    opened = {endpoint.name for endpoint in listeners.controller}
-    missing = [name for name in values["controller.listener.names"] if name.upper() not in opened]
-    if missing:
-        yield (
-            "controller.listener.names",
-            "controller.listener.names must only contain values appearing in the 'listeners' configuration: "
-            f"there is no {', '.join(missing)}",
-        )
-    inter_broker = values["inter.broker.listener.name"]
-    if inter_broker is None:
-        return
-    if "security.inter.broker.protocol" in given:
-        yield (
-            "inter.broker.listener.name",
-            "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set.",
-        )
-    valid = [endpoint.name for endpoint in listeners.advertised]
-    if inter_broker.upper() not in valid:
-        yield (
-            "inter.broker.listener.name",
-            "inter.broker.listener.name must be a listener name defined in advertised.listeners. "
-            f"The valid options based on currently configured listeners are {','.join(valid)}",
-        )
-
-
-def _advertised(listeners: Listeners) -> Broken:
-    if not listeners.advertised:
-        yield (
-            "advertised.listeners",
-            "There must be at least one broker advertised listener. "
-            "Perhaps all listeners appear in controller.listener.names?",
-        )
-    opened = {endpoint.name for endpoint in listeners.broker}
-    for endpoint in listeners.advertised:
-        if endpoint.name not in opened:
-            yield (
-                "advertised.listeners",
-                "advertised.listeners listener names must be equal to or a subset of the ones defined in listeners: "
-                f"there is no {endpoint.name}",
-            )
-        if endpoint.host == "0.0.0.0":
-            yield (
-                "advertised.listeners",
-                "advertised.listeners cannot use the nonroutable meta-address 0.0.0.0. Use a routable IP address.",
-            )

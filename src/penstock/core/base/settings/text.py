@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 
@@ -26,6 +25,9 @@ def java_double(value: float) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
+    # No setting has a default so large or so small, and this module is slow to load.
+    from decimal import Decimal
+
     mantissa, _, exponent = format(Decimal(repr(value)).normalize(), "E").partition("E")
     fraction = "" if "." in mantissa else ".0"
     return f"{mantissa}{fraction}E{int(exponent)}"

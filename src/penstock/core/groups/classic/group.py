@@ -8,10 +8,10 @@ the coordinator and the members build it again. What must survive is written as 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import ClassVar
 
 from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.base.values import mutable
 from penstock.core.groups.classic.member import Member, Protocols
 from penstock.core.groups.classic.states import MAY_FOLLOW, State
 from penstock.core.groups.classic.subscription import subscribed_topics
@@ -20,7 +20,7 @@ from penstock.core.groups.waiting import Seats
 CONSUMER_PROTOCOL_TYPE = "consumer"
 
 
-@dataclass(slots=True)
+@mutable
 class InitialDelay:
     """The wait before a group's first generation, stretched while newcomers keep arriving."""
 

@@ -7,8 +7,6 @@ it is given first, so that a lost response leaves no ghost behind. Version 5 add
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Entropy
 from penstock.core.groups.classic import rebalance, sessions, statics
@@ -84,6 +82,9 @@ def _turn_away(turn: Turn, group: ClassicGroup, joiner: Joiner) -> None:
 
 def _join_unknown(turn: Turn, group: ClassicGroup, joiner: Joiner, entropy: Entropy) -> None:
     stem = joiner.client_id if joiner.instance_id is None else joiner.instance_id
+    # Slow to load, and no node needs it before somebody joins a group.
+    from uuid import UUID
+
     member_id = f"{stem}-{UUID(bytes=entropy.bytes(_UUID_BYTES), version=4)}"
     if joiner.instance_id is not None and joiner.instance_id in group.static_ids:
         statics.replace(turn, group, joiner, member_id)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.core.base.errors import ErrorCode
+from penstock.core.base.values import frozen
 from penstock.core.groups.classic.group import ClassicGroup
 from penstock.core.groups.classic.member import Member, Protocols
 from penstock.core.groups.classic.replies import join_refused
@@ -13,7 +12,7 @@ from penstock.core.rsm.result import Reply
 from penstock.core.wire.api.join_group import JoinGroupRequest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Joiner:
     """One JoinGroup request, in the shape of the newest version."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from penstock.core.base.values import mutable
 
 Protocols = tuple[tuple[str, bytes], ...]
 """(name, metadata) of each protocol a member supports, the preferred one first."""
 
 
-@dataclass(slots=True)
+@mutable
 class Member:
     """A static member has an `instance_id` that outlives its member id."""
 

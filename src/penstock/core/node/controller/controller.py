@@ -11,6 +11,7 @@ from penstock.core.node.controller.membership import Membership
 from penstock.core.node.controller.opening import opening_records
 from penstock.core.node.controller.plans import PLANS, carry_out, elect_leaders
 from penstock.core.node.controller.ports import Answered, Host, Ledger, Surroundings
+from penstock.core.node.controller.rebalancing import Rebalancer
 from penstock.core.node.controller.refusals import refused
 from penstock.core.node.controller.term import Term
 from penstock.core.wire.api.broker_heartbeat import BrokerHeartbeatRequest
@@ -23,7 +24,7 @@ from penstock.core.wire.schema import Request
 class _Reign:
     """A term, and who works in it."""
 
-    __slots__ = ("chores", "membership", "term")
+    __slots__ = ("chores", "membership", "rebalancer", "term")
 
     def __init__(self, host: Host, ledger: Ledger, around: Surroundings) -> None:
         self.term = Term(host, ledger, around)
@@ -32,6 +33,7 @@ class _Reign:
             self.term.commit(opening, lambda code: None)
         self.membership = Membership(self.term)
         self.chores = Chores(self.term)
+        self.rebalancer = Rebalancer(self.term)
 
 
 class Controller:

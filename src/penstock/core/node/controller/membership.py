@@ -11,6 +11,7 @@ from functools import partial
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.brokers import BrokerImage
 from penstock.core.metadata.heartbeats import Heartbeats, State
+from penstock.core.metadata.moving import marking
 from penstock.core.metadata.registration import Caller, plan_registration, plan_unregistration
 from penstock.core.metadata.sweep import Sweep
 from penstock.core.node.controller.pace import Pace
@@ -25,14 +26,14 @@ PULSE = "pulse"
 
 
 class Membership:
-    """The brokers of one term. Every unfenced one that was found has a whole session to be heard of."""
+    """The brokers of one term. Every unfenced one that was found has some time to be heard of."""
 
     def __init__(self, term: Term) -> None:
         self._term = term
         image = term.image
-        self._heartbeats = Heartbeats(image, self._pace.session_ms, term.steady_ms)
+        self._heartbeats = Heartbeats(image, self._pace.session_ms, term.steady_ms, self._first_ms)
         self._sessions = self._heartbeats.sessions
-        self._sessions.forget(term.around.node_id)
+        self._sessions.forget(term.around.own_broker_id)
         self._met: dict[object, int] = {}
         # What the last controller left half done comes before anything new.
         term.sweep(self._heartbeats.take_over(image, term.settings))
@@ -45,6 +46,15 @@ class Membership:
     @property
     def _pace(self) -> Pace:
         return Pace.of(self._term.settings, len(self._term.image.brokers))
+
+    def _first_ms(self, broker_id: int) -> int:
+        """How long a broker that was found is waited for: until no earlier controller's word holds any more, and long
+        enough for it to learn who controls now. Voters are told at once, others find out. The last controller's own
+        broker had its word from itself."""
+        pace, around = self._pace, self._term.around
+        if broker_id == around.predecessor():
+            return pace.lease_ms
+        return pace.inherited_ms if broker_id in around.voters() else pace.session_ms
 
     # What brokers say
 
@@ -62,13 +72,15 @@ class Membership:
             self._sessions.lengthen(self._pace.session_ms)
             done(BrokerRegistrationResponse(broker_epoch=epoch))
 
-        term.sweep([sweep], registered)
+        # A broker that the cluster has never heard of is marked, so that it gets its share whoever controls then.
+        welcome = Sweep(term.image, None, lambda *_: [], closing=marking(term.image, request.broker_id))
+        term.sweep([sweep, welcome], registered)
 
     def beat(self, request: BrokerHeartbeatRequest, version: int, done: Answered) -> None:
         term = self._term
         self._advance()
         answer, state, sweeps, records = self._heartbeats.beat(term.image, term.settings, request)
-        self._sessions.forget(term.around.node_id)
+        self._sessions.forget(term.around.own_broker_id)
         self._keep_pulse()
 
         def swept(code: ErrorCode) -> None:
@@ -86,7 +98,7 @@ class Membership:
     def unregister(self, request: UnregisterBrokerRequest, version: int, done: Answered) -> None:
         term = self._term
         self._advance()
-        if request.broker_id == term.around.node_id:
+        if request.broker_id == term.around.own_broker_id:
             raise ApiError(ErrorCode.INVALID_REQUEST, f"Broker {request.broker_id} is alive: it is this very process.")
         sweep = plan_unregistration(term.image, term.settings, self._heartbeats, request.broker_id)
 
@@ -116,15 +128,16 @@ class Membership:
 
     def _look_for(self, broker: BrokerImage) -> None:
         """Ask whether anybody listens where the broker does; that nobody does will be told to `refused`."""
-        if broker.id != self._term.around.node_id and broker.endpoints:
+        if broker.id != self._term.around.own_broker_id and broker.endpoints:
             self._term.around.probe(broker.endpoints[0].host, broker.endpoints[0].port)
 
     def refused(self, host: str, port: int) -> None:
-        """Nobody listens at an address: whose it is need not be waited for."""
+        """Nobody listens at an address: whose it is need not be waited for. Unless it is connected: then the news is
+        from before it listened, or the end of its connection will come and be looked into."""
         self._advance()
         for broker in list(self._term.image.brokers.values()):
             listens = any((point.host, point.port) == (host, port) for point in broker.endpoints)
-            if listens and broker.id != self._term.around.node_id:
+            if listens and broker.id != self._term.around.own_broker_id and broker.id not in self._met.values():
                 sweep = self._heartbeats.hint(self._term.image, self._term.settings, broker.id)
                 self._fence(broker, sweep, "nobody listens at its address")
 

@@ -11,8 +11,10 @@ from penstock.core.base.settings import BrokerSettings
 
 INTERVAL_PER_BROKER_MS = 5
 """A controller hears at most 200 heartbeats a second: some percent of its time."""
-INTERVALS_PER_SESSION_MIN = 4
-"""A session outlives some heartbeats that are lost or late."""
+INTERVALS_PER_SESSION_MIN = 6
+"""A session outlives some heartbeats that are lost or late, and so does a lease."""
+LEASES_PER_SESSION = 3
+"""Two in a row end before a session does."""
 
 
 class Pace(NamedTuple):
@@ -29,7 +31,12 @@ class Pace(NamedTuple):
 
     @property
     def lease_ms(self) -> int:
-        """How long after it was heard of a broker may take its word for the cluster's. The controller answers only
-        while it was sure to be one within the other half of a session, and its successor gives everybody a whole one:
-        so no two can have given away the same partition."""
-        return self.session_ms // 2
+        """How long after it was heard of a broker may take its word for the cluster's; and for how long a controller
+        goes on to answer after it was last sure to be one."""
+        return self.session_ms // LEASES_PER_SESSION
+
+    @property
+    def inherited_ms(self) -> int:
+        """After this time all is over that earlier controllers have granted: the last of them was sure of its lead
+        before it lost it, went on for a lease, and gave one."""
+        return 2 * self.lease_ms

@@ -9,7 +9,7 @@ from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.alter_partition import plan_alteration
 from penstock.core.metadata.elections import electing_everywhere, plan_elections
 from penstock.core.metadata.feature_updates import plan_features
-from penstock.core.metadata.features import CONTROLLER_REGISTRATION_LEVEL_MIN, METADATA_VERSION
+from penstock.core.metadata.features import CONTROLLER_REGISTRATION_LEVEL_MIN, KRAFT_VERSION, METADATA_VERSION
 from penstock.core.metadata.producer_ids import plan_producer_ids
 from penstock.core.metadata.reassignments import list_reassignments, plan_reassignments
 from penstock.core.metadata.registration import plan_controller
@@ -27,6 +27,7 @@ from penstock.core.wire.api.elect_leaders import ElectLeadersRequest
 from penstock.core.wire.api.list_partition_reassignments import ListPartitionReassignmentsRequest
 from penstock.core.wire.api.update_features import UpdateFeaturesRequest
 from penstock.core.wire.schema import Request, Response, StoredRecord
+from penstock.core.wire.stored.cluster_metadata import NoOpRecord
 
 Planned = tuple[list[StoredRecord], Response]
 Plan = Callable[[Term, Any, int], Planned]
@@ -77,7 +78,17 @@ def _list_moves(term: Term, request: ListPartitionReassignmentsRequest, version:
 
 def _update_features(term: Term, request: UpdateFeaturesRequest, version: int) -> Planned:
     others = set(term.around.voters()) - {term.around.node_id}
-    return plan_features(term.image, term.settings, others, request, version)
+    level = term.around.kraft_version()
+    records, answer = plan_features(term.image, term.settings, others, request, version, level)
+    asks_quorum = any(
+        update.feature == KRAFT_VERSION and update.max_version_level for update in request.feature_updates
+    )
+    if answer.error_code or request.validate_only or not asks_quorum:
+        return records, answer
+    if code := term.around.upgrade_voters():
+        raise ApiError(code, "Not every voter has told its directory and that it supports kraft.version 1.")
+    # Whoever asked hears of it once something that stands behind it is committed.
+    return [*records, NoOpRecord()], answer
 
 
 def _register_controller(term: Term, request: ControllerRegistrationRequest, version: int) -> Planned:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.base.steps import Tasks
+from penstock.core.base.values import frozen
 from penstock.core.metadata.image import Image
 from penstock.core.node.deadlines import Deadlines
 from penstock.core.wire.schema import Response, StoredRecord
@@ -62,7 +62,7 @@ class Host(Protocol):
     def log(self, level: str, text: str) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """Who this controller is, and whom it can ask beside its log."""
 
@@ -72,5 +72,18 @@ class Surroundings:
     """The ids of all controllers that vote."""
     led_ms: Callable[[], int | None] = lambda: None
     """When it was last sure that this node led the log; None where nobody else could."""
+    predecessor: Callable[[], int | None] = lambda: None
+    """Who decided last before this node, if that is sure."""
     probe: Callable[[str, int], None] = lambda host, port: None
     """Look whether anybody listens at an address; that nobody does is told to `Controller.refused`."""
+    kraft_version: Callable[[], int] = lambda: 0
+    """Whether the voters are kept in the log (1) or in everybody's settings (0)."""
+    upgrade_voters: Callable[[], ErrorCode] = lambda: ErrorCode.INVALID_UPDATE_VERSION
+    """Keep the voters in the log from now on."""
+    has_broker: bool = True
+    """Whether this process is a broker as well."""
+
+    @property
+    def own_broker_id(self) -> int:
+        """The broker in this process, which is alive while anything can be decided; nobody's id where there is none."""
+        return self.node_id if self.has_broker else -1

@@ -34,6 +34,7 @@ from penstock.core.raft.decisions import (
     Truncate,
     WriteChunk,
 )
+from penstock.core.raft.election import ElectionState
 from penstock.core.raft.ids import Snapshot, SnapshotId
 from penstock.core.raft.ports import RaftLog
 from penstock.core.raft.raft import Raft
@@ -46,7 +47,10 @@ if TYPE_CHECKING:
 
 FETCHING: Final = "raft-fetch"
 """Fetches wait at the leader, and whatever came behind them on the same connection would wait too."""
-FLUSH_RETRY_MS: Final = 1_000
+RETRY_MS: Final = 1_000
+"""Until a full disk is tried again."""
+LATE_MS_MAX: Final = 50
+"""A timer that comes later than this tells that the node was not running."""
 
 
 class Owner(Protocol):
@@ -81,6 +85,7 @@ class Driver:
         self._is_storing = False
         self._is_flushing = False
         self._flush_wanted = False
+        self._was_blocked = False
         log.on_progress = self._progressed
 
     @property
@@ -125,6 +130,11 @@ class Driver:
         self.pump()
         return ErrorCode.NONE
 
+    def upgrade_voters(self) -> ErrorCode:
+        code = self.raft.upgrade_voters(self.now_ms)
+        self.pump()
+        return code
+
     def made(self, snapshot: Snapshot) -> None:
         """The owner has made a snapshot."""
         self._tell(lambda raft: raft.on_snapshot(snapshot, self.now_ms))
@@ -133,8 +143,11 @@ class Driver:
         """One event, and what follows from it."""
         if self._is_ended or self._node.state == "failed":
             return
+        raft = self.raft
+        if self._deadline is not None and self._node.now_ms - self._deadline.at_ms > LATE_MS_MAX:
+            raft.on_stall(self.now_ms)
         try:
-            event(self.raft)
+            event(raft)
         except Contradiction as error:
             self._node.fail(f"the metadata of this node and of the cluster's leader exclude each other: {error}")
         except ApiError as error:
@@ -143,7 +156,6 @@ class Driver:
             self.pump()
 
     def _timer(self) -> None:
-        self._deadline = None
         self._tell(lambda raft: raft.on_timer(self.now_ms))
 
     def _replied(self, send: Send, response: Response | None) -> None:
@@ -158,6 +170,10 @@ class Driver:
         if self.raft_log.take_losses():
             self._owner.lost_from(self._log.end_offset)
             self._tell(lambda raft: raft.on_lost(self.now_ms))
+        elif self._was_blocked and self._log.blocked is None:
+            # A candidate may have won meanwhile, and waits to open its epoch.
+            self._tell(lambda raft: raft.on_timer(self.now_ms))
+        self._was_blocked = self._log.blocked is not None
         self._flush()
         self._owner.written()
 
@@ -185,11 +201,9 @@ class Driver:
 
     def _perform(self, ready: Ready) -> None:
         if ready.save is not None:
-            self._node.tasks.run(state_file.write(self._log.dir, ready.save), self._saved)
+            self._save(ready.save)
         self._storage += ready.storage
-        if self._storage and not self._is_storing:
-            self._is_storing = True
-            self._node.tasks.run(self._store(), self._stored)
+        self._begin_storing()
         self._flush_wanted = self._flush_wanted or ready.flush
         for send in ready.sends:
             self._send(send)
@@ -204,6 +218,10 @@ class Driver:
         if ready.drop_before is not None:
             self._owner.drop_before(ready.drop_before)
 
+    def _try_again(self, attempt: Callable[[], None]) -> None:
+        """Later, unless it is all over by then."""
+        self._node.deadlines.at(self._node.now_ms + RETRY_MS, lambda: None if self._is_ended else attempt())
+
     def _set_deadline(self, raft: Raft) -> None:
         due_ms = raft.deadline_ms
         at_ms = None if due_ms is None else self._node.now_ms + due_ms - self.now_ms
@@ -213,20 +231,36 @@ class Driver:
             self._deadline.cancel()
         self._deadline = None if at_ms is None else self._node.deadlines.at(at_ms, self._timer)
 
-    def _saved(self, outcome: object) -> None:
-        if isinstance(outcome, Exception):
+    def _save(self, election: ElectionState) -> None:
+        self._node.tasks.run(state_file.write(self._log.dir, election), partial(self._saved, election))
+
+    def _saved(self, election: ElectionState, outcome: object) -> None:
+        if _may_pass(outcome):
+            # The old state is still there, and nothing is said until the new one is.
+            self._node.log("error", f"the state of the election cannot be saved and will be tried again: {outcome}")
+            self._try_again(lambda: self._save(election))
+        elif isinstance(outcome, Exception):
             self._fail(outcome)
         else:
             self._tell(lambda raft: raft.on_saved(self.now_ms))
 
     # The log and snapshots that arrive
 
+    def _begin_storing(self) -> None:
+        if self._storage and not self._is_storing:
+            self._is_storing = True
+            self._node.tasks.run(self._store(), self._stored)
+
     def _store(self) -> Steps[None]:
         """One operation after the other. Raft takes nothing in while its log is cut or replaced."""
         while self._storage:
             match self._storage.popleft():
-                case WriteChunk(snapshot_id, position, data):
-                    yield from self._files.write_chunk(snapshot_id, position, data)
+                case WriteChunk(snapshot_id, position, data) as chunk:
+                    try:
+                        yield from self._files.write_chunk(snapshot_id, position, data)
+                    except FileFailure:
+                        self._storage.appendleft(chunk)
+                        raise
                 case Truncate(offset):
                     while self._log.writes or self._log.orphans:
                         yield Pause()
@@ -242,7 +276,9 @@ class Driver:
 
     def _stored(self, outcome: object) -> None:
         self._is_storing = False
-        if isinstance(outcome, Exception):
+        if _may_pass(outcome) and self._storage and isinstance(self._storage[0], WriteChunk):
+            self._try_again(self._begin_storing)
+        elif isinstance(outcome, Exception):
             self._fail(outcome)
 
     def _flush(self) -> None:
@@ -261,11 +297,10 @@ class Driver:
 
     def _flushed(self, outcome: object) -> None:
         self._is_flushing = False
-        if isinstance(outcome, FileFailure) and not isinstance(outcome, SyncFailed):
-            # Nothing was synced and nothing is in doubt: a full disk may have room again.
+        if _may_pass(outcome):
             self._owner.flush_failed()
             self._flush_wanted = True
-            self._node.deadlines.at(self._node.now_ms + FLUSH_RETRY_MS, self._flush)
+            self._try_again(self._flush)
         elif isinstance(outcome, Exception):
             self._owner.flush_failed()
             self._fail(outcome)
@@ -295,6 +330,11 @@ class Driver:
             self._fail(outcome)
         else:
             ticket.reply(outcome)
+
+
+def _may_pass(outcome: object) -> bool:
+    """Whether a disk has failed in a way that leaves nothing in doubt: a full one may have room again."""
+    return isinstance(outcome, FileFailure) and not isinstance(outcome, SyncFailed)
 
 
 def _installed(controls: bytes, now_ms: int, raft: Raft) -> None:

@@ -4,29 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from penstock.core.base.ports import MakeDir, Steps
+from penstock.core.base.ports import Entry, ListDir, MakeDir, Steps
 from penstock.core.base.settings import TopicSettings
+from penstock.core.log.checkpoints import read_file
 from penstock.core.log.durable import sync_folder
 from penstock.core.log.log import Log
 from penstock.core.log.recovery import Standing, open_log
 from penstock.core.log.settings import LogContext
 from penstock.core.metadata.image import Image
-from penstock.core.metadata.storage import StorageError
+from penstock.core.metadata.storage import META_FILE, Meta, StorageError, decode_meta
 from penstock.core.node.folding import fold_log
 from penstock.core.node.quorum import state_file
 from penstock.core.node.quorum.identity import local_of, raft_settings, voters_of
 from penstock.core.node.quorum.quorum import Found, Quorum
-from penstock.core.node.quorum.snapshot_files import Loaded, SnapshotFiles
+from penstock.core.node.quorum.snapshot_files import PART_SUFFIX, Loaded, SnapshotFiles, file_name
+from penstock.core.raft.checkpoint import FOUNDING
 from penstock.core.raft.history import VoterHistory
 from penstock.core.raft.ids import TOPIC, Snapshot, SnapshotId
 from penstock.core.raft.ports import RaftLog
 from penstock.core.raft.raft import Raft
+from penstock.core.raft.voters import VoterSet
 from penstock.core.records.batch import BatchHeader
 
 if TYPE_CHECKING:
     from penstock.core.node.node import Node
 
 _NOTHING: Final = Loaded(Image(), b"")
+
+
+def found_quorum(folder: str, voters: VoterSet, now_ms: int) -> Steps[None]:
+    """Format a folder of the metadata log: its first snapshot says who votes."""
+    yield MakeDir(folder)
+    yield from SnapshotFiles(folder).found(voters, now_ms)
+    yield from sync_folder(folder.rpartition("/")[0])
+
+
+def is_only_founded(folder: str) -> Steps[bool]:
+    """Whether a folder of the metadata log has nothing in it but the beginning that `found_quorum` makes."""
+    entries: list[Entry] = yield ListDir(folder)
+    return all(entry.name.removesuffix(PART_SUFFIX) == file_name(FOUNDING) for entry in entries)
 
 
 def open_quorum(node: Node, context: LogContext) -> Steps[Quorum]:
@@ -46,19 +62,27 @@ def open_quorum(node: Node, context: LogContext) -> Steps[Quorum]:
     elif log.start_offset:
         raise StorageError(f"{folder} has lost its snapshots: the log begins at {log.start_offset}; restore the folder")
     history = yield from _history(node, log, snapshots, loaded)
-    local, dice = local_of(node, node.meta), lambda bound: int.from_bytes(node.entropy.bytes(4), "big") % bound
+    meta = yield from _owner_of(node)
+    local, dice = local_of(node, meta), lambda bound: int.from_bytes(node.entropy.bytes(4), "big") % bound
 
     def make_raft(raft_log: RaftLog, now_ms: int) -> Raft:
         settings = raft_settings(node.settings)
         return Raft(local, settings, raft_log, history, dice, now_ms, snapshots=snapshots, saved=saved)
 
     newest = snapshots[-1].id if snapshots else SnapshotId(0, 0)
-    quorum = Quorum(node, log, files, Found(newest, loaded.image, history, make_raft))
+    quorum = Quorum(node, log, files, Found(local.key, newest, loaded.image, history, make_raft))
     if quorum.is_alone:
         yield from quorum.load()
     else:
         quorum.begin()
     return quorum
+
+
+def _owner_of(node: Node) -> Steps[Meta]:
+    """Whose replica this is: a voter is known by the folder of the metadata, which may be one of its own."""
+    root = node.settings.metadata_log_dir
+    data = None if root == node.settings.log_dir else (yield from read_file(f"{root}/{META_FILE}"))
+    return node.meta if data is None else decode_meta(data)
 
 
 def _open_log(node: Node, folder: str, context: LogContext) -> Steps[Log]:

@@ -25,7 +25,7 @@ from penstock.core.node.quorum.snapshotting import Snapshotting
 from penstock.core.node.quorum.submissions import Committed, Submissions
 from penstock.core.node.slots import Answerable
 from penstock.core.raft.history import VoterHistory
-from penstock.core.raft.ids import Snapshot, SnapshotId
+from penstock.core.raft.ids import ReplicaKey, Snapshot, SnapshotId
 from penstock.core.raft.ports import RaftLog
 from penstock.core.raft.raft import Raft
 from penstock.core.records.record import iterate
@@ -40,9 +40,10 @@ Leadership = Callable[[int | None, int], None]
 
 
 class Found(NamedTuple):
-    """What was found when the quorum was opened: the newest snapshot, its image, who votes, and the Raft that goes on
-    from there, over a log and from a time on."""
+    """What was found when the quorum was opened: who this replica is, the newest snapshot, its image, who votes, and
+    the Raft that goes on from there, over a log and from a time on."""
 
+    key: ReplicaKey
     newest: SnapshotId
     image: Image
     voters: VoterHistory
@@ -55,6 +56,7 @@ class Quorum:
     def __init__(self, node: Node, log: Log, files: SnapshotFiles, found: Found) -> None:
         image = found.image
         self._node = node
+        self._key = found.key
         self._voters = found.voters
         self._make_raft = found.make_raft
         self.log = log
@@ -114,12 +116,18 @@ class Quorum:
 
     @property
     def is_alone(self) -> bool:
-        """Whether there is no other voter, so that nobody need be waited for."""
-        return self._voters.last.ids == {self._node.node_id}
+        """Whether this is the only voter, so that nobody need be waited for."""
+        voters = self._voters.last
+        return len(voters) == 1 and voters.is_voter(self._key)
 
     @property
     def voter_ids(self) -> frozenset[int]:
         return self._voters.last.ids
+
+    @property
+    def kraft_version(self) -> int:
+        """Whether the voters are kept in the log (1) or in everybody's settings (0)."""
+        return self._voters.kraft_version
 
     @property
     def led_ms(self) -> int | None:
@@ -128,6 +136,16 @@ class Quorum:
             return None
         raft_now_ms = self._driver.now_ms
         return self._node.now_ms - (raft_now_ms - self.raft.majority_ms(raft_now_ms))
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the cluster has a leader that this node does not hear of."""
+        return self.raft.is_left_out(self._driver.now_ms)
+
+    @property
+    def predecessor(self) -> int | None:
+        """Who decided last before this leader, if that is sure."""
+        return self.raft.predecessor
 
     @property
     def leader_address(self) -> Address | None:
@@ -189,6 +207,10 @@ class Quorum:
     def refused(self, address: Address) -> None:
         """Nobody listens at an address, which may be the leader's."""
         self._driver.refused(address)
+
+    def upgrade_voters(self) -> ErrorCode:
+        """Keep the voters in the log from now on."""
+        return self._driver.upgrade_voters()
 
     def submit(self, records: Sequence[StoredRecord], now_ms: int, done: Committed) -> None:
         """Append records as one atomic batch; `done` is called once they are committed and acted upon."""

@@ -10,7 +10,20 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from penstock.core.base.ports import Append, Buffer, Entry, File, ListDir, Pause, Read, Rename, Steps, Unlink
+from penstock.core.base.ports import (
+    Append,
+    Buffer,
+    Entry,
+    File,
+    ListDir,
+    Pause,
+    Read,
+    Rename,
+    Size,
+    Steps,
+    Truncate,
+    Unlink,
+)
 from penstock.core.log.durable import sync_file, sync_folder, write_anew
 from penstock.core.log.scan import read_chunk
 from penstock.core.metadata.fold import Fold
@@ -19,8 +32,9 @@ from penstock.core.metadata.image import Image
 from penstock.core.metadata.levels import level_of
 from penstock.core.metadata.snapshot import image_records
 from penstock.core.metadata.storage import StorageError
-from penstock.core.raft.checkpoint import snapshot_foot
+from penstock.core.raft.checkpoint import FOUNDING, founding_snapshot, snapshot_foot
 from penstock.core.raft.ids import Snapshot, SnapshotId
+from penstock.core.raft.voters import VoterSet
 from penstock.core.records import checksum
 from penstock.core.records.batch import iterate_headers, read_header
 from penstock.core.records.build import build_batch
@@ -31,7 +45,8 @@ RECORDS_PER_BATCH_MAX: Final = 500
 """Records that are encoded before others get their turn: a few milliseconds of work."""
 
 _NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
-_PART: Final = ".checkpoint.part"
+PART_SUFFIX: Final = ".part"
+_PART: Final = f".checkpoint{PART_SUFFIX}"
 
 
 class Loaded(NamedTuple):
@@ -82,13 +97,22 @@ class SnapshotFiles:
         yield from self._complete(file, snapshot_id)
         return Snapshot(snapshot_id, size_bytes + len(foot))
 
+    def found(self, voters: VoterSet, now_ms: int) -> Steps[None]:
+        """Keep the snapshot with which a cluster begins."""
+        file = self._part(FOUNDING)
+        yield from write_anew(file, founding_snapshot(voters, now_ms))
+        yield from self._complete(file, FOUNDING)
+
     def write_chunk(self, snapshot_id: SnapshotId, position: int, data: Buffer) -> Steps[None]:
-        """Take a piece of a snapshot that comes from elsewhere; the first one begins it anew."""
+        """Take a piece of a snapshot that comes from elsewhere; the first one begins it anew. One that was written in
+        part, because the disk was full, may come again."""
         file = self._part(snapshot_id)
         if position == 0:
             yield from write_anew(file, bytes(data))
-        else:
-            yield Append(file, data)
+            return
+        if (yield Size(file)) != position:
+            yield Truncate(file, position)
+        yield Append(file, data)
 
     def complete(self, snapshot: Snapshot) -> Steps[Loaded]:
         """All pieces are there: if they make a whole, it lasts from now on."""
@@ -122,7 +146,7 @@ class SnapshotFiles:
         return f"{self._folder}/{file_name(snapshot_id)}"
 
     def _part(self, snapshot_id: SnapshotId) -> File:
-        return File(f"{self._path(snapshot_id)}.part")
+        return File(f"{self._path(snapshot_id)}{PART_SUFFIX}")
 
 
 def _in_batches(image: Image) -> Iterator[Sequence[bytes]]:

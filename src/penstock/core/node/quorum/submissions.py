@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import Pause, Steps
 from penstock.core.base.steps import Tasks
+from penstock.core.base.values import replaced
 from penstock.core.metadata.fold import Delta, fold
 from penstock.core.metadata.framing import encode_record
 from penstock.core.metadata.image import Image
@@ -102,7 +102,7 @@ class Submissions:
 
     def passed(self, offset: int) -> Image:
         """Something that is not ours to fold was committed at an offset; gives the image as of there."""
-        self._committed = replace(self._committed, offset=offset)
+        self._committed = replaced(self._committed, offset=offset)
         if self.is_settled:
             self.latest = self._committed
         return self._committed

@@ -12,6 +12,8 @@ BROKER: Final = (
         broker.rack
         controller.listener.names
         controller.quorum.voters
+        controller.quorum.bootstrap.servers
+        controller.quorum.auto.join.enable
         controller.quorum.election.timeout.ms
         controller.quorum.election.backoff.max.ms
         controller.quorum.fetch.timeout.ms
@@ -33,6 +35,11 @@ BROKER: Final = (
         unclean.leader.election.interval.ms
         auto.leader.rebalance.enable
         leader.imbalance.check.interval.seconds
+        auto.balance.enable
+        auto.balance.pending
+        auto.balance.interval.ms
+        auto.balance.moves.max
+        auto.balance.throttle.bytes.per.second
         penstock.host
         inter.broker.listener.name
         listeners
@@ -67,6 +74,7 @@ BROKER: Final = (
         follower.replication.throttled.rate
         log.dir
         log.dirs
+        cordoned.log.dirs
         log.segment.bytes
         log.roll.ms
         log.roll.hours
@@ -115,6 +123,7 @@ BROKER: Final = (
         group.max.session.timeout.ms
         group.min.session.timeout.ms
         group.max.size
+        penstock.replica.silent.time.max.ms
         penstock.open.files.max
         penstock.connection.slots.max
         penstock.connection.bytes.max

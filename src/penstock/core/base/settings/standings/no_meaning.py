@@ -34,13 +34,6 @@ BROKER: Final = (
         """,
     ),
     (
-        "the members of a quorum are those that controller.quorum.voters names",
-        """
-        controller.quorum.bootstrap.servers
-        controller.quorum.auto.join.enable
-        """,
-    ),
-    (
         "metadata is written when it comes, with one sync for all that came meanwhile, and nothing where nothing came",
         """
         controller.quorum.append.linger.ms

@@ -10,12 +10,6 @@ BROKER: Final = (
         """,
     ),
     (
-        "a node has one log directory, so there is no other one to take new partitions",
-        """
-        cordoned.log.dirs
-        """,
-    ),
-    (
         "it names a Java class that Penstock cannot run, and what it checks or fills in would be left out",
         """
         create.topic.policy.class.name

@@ -19,17 +19,17 @@ controller.quorum.bootstrap.servers | list | | servers | high
     Where to find the controllers of a quorum whose members may change.
 controller.quorum.auto.join.enable | boolean | false | | low
     Whether a new controller asks by itself to become a voter.
-controller.quorum.election.timeout.ms | int | 1000 | >= 0 | high
+controller.quorum.election.timeout.ms | int | 500 | >= 0 | high
     How long a controller waits without hearing from a leader before it stands for election.
 controller.quorum.election.backoff.max.ms | int | 1000 | >= 0 | high
     The longest wait between elections that nobody won.
-controller.quorum.fetch.timeout.ms | int | 2000 | >= 0 | high
+controller.quorum.fetch.timeout.ms | int | 1000 | >= 0 | high
     How long a follower or leader of the quorum goes on without a successful fetch.
 controller.quorum.fetch.max.bytes | int | 1048576 | >= 1 | low
     The most bytes of metadata one fetch between controllers returns.
 controller.quorum.fetch.snapshot.max.bytes | int | 1048576 | >= 1 | low
     The most bytes of a metadata snapshot one request returns.
-controller.quorum.request.timeout.ms | int | 2000 | >= 0 | medium
+controller.quorum.request.timeout.ms | int | 1000 | >= 0 | medium
     How long a request between controllers may take.
 controller.quorum.retry.backoff.ms | int | 20 | >= 0 | low
     The wait before a failed request between controllers is sent again.

@@ -3,6 +3,18 @@
 TABLE = """
 penstock.host | string | null | non-empty | medium
     The machine this node runs on, so that copies are spread over machines; without it, the host name.
+auto.balance.enable | boolean | true | | high cluster-wide
+    Whether a broker that joins gets its share of copies and leaders by itself.
+auto.balance.pending | boolean | false | | low per-broker
+    Whether this broker is yet to get its share; the controller sets it for a broker that joins, and takes it back.
+auto.balance.interval.ms | long | 5000 | >= 100 | low
+    How often the controller looks whether a broker that joined lacks copies.
+auto.balance.moves.max | int | 10 | >= 1 | medium
+    How many copies are made at one time to balance the cluster.
+auto.balance.throttle.bytes.per.second | long | 10485760 | >= 1 | medium cluster-wide
+    The bytes per second that a broker sends and that a broker fetches for these copies.
+penstock.replica.silent.time.max.ms | long | 1500 | >= 1 | medium
+    How long a follower may not fetch at all before it no longer counts as in sync, however short it lags.
 penstock.open.files.max | int | 16384 | >= 16 | medium
     How many files may be open at one time, at most half of what the process may open; they are opened when needed.
 penstock.connection.slots.max | int | 100 | >= 1 | medium

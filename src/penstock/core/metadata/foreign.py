@@ -1,0 +1,123 @@
+"""What the metadata of a Kafka cluster becomes on a node of ours: the same topics, ids and settings, every partition
+here. What we cannot take is named, in a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from penstock.core.base.errors import ApiError
+from penstock.core.base.settings import BrokerSettings
+from penstock.core.metadata.configs import SET, plan_increment
+from penstock.core.metadata.fold import fold
+from penstock.core.metadata.image import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+    Image,
+    PartitionImage,
+    TopicImage,
+)
+from penstock.core.metadata.snapshot import record_of_partition
+from penstock.core.wire.schema import StoredRecord
+from penstock.core.wire.stored.cluster_metadata import ProducerIdsRecord, TopicRecord
+
+UNSERVED_TOPICS: Final = {
+    "__transaction_state": "transactions that are under way, and the ids of transactional producers",
+    "__share_group_state": "what share groups have acknowledged",
+    "__remote_log_metadata": "where segments in remote storage are",
+}
+"""Topics in which Kafka keeps what we have no machine for, and what is lost without them."""
+
+_REMOTE: Final = "remote.storage.enable"
+_OF_REPLICAS: Final = frozenset({"leader.replication.throttled.replicas", "follower.replication.throttled.replicas"})
+"""Settings that name replicas by their brokers, who are not here."""
+_RESOURCES: Final = {
+    BROKER_RESOURCE: "brokers",
+    CLIENT_METRICS_RESOURCE: "client metrics",
+    GROUP_RESOURCE: "group",
+    TOPIC_RESOURCE: "topic",
+}
+
+
+class Home(NamedTuple):
+    """Where everything goes."""
+
+    node_id: int
+    directory: bytes
+    settings: BrokerSettings
+
+
+class Adopted(NamedTuple):
+    """An image for the first snapshot of a new folder, and what a person should know about it, a line for each."""
+
+    image: Image
+    remarks: list[str]
+
+
+def adopt(theirs: Image, home: Home) -> Adopted:
+    """The image that a node begins with. It names no features: they are written when the node first starts, as in every
+    new cluster; and no brokers, because theirs are not here."""
+    remarks: list[str] = []
+    topics = list(_taken_topics(theirs, remarks))
+    records: list[StoredRecord] = []
+    for topic in topics:
+        records.append(TopicRecord(name=topic.name, topic_id=topic.id))
+        records += [_partition(topic, index, home) for index in range(len(topic))]
+    records += theirs.access.records()
+    if theirs.next_producer_id:
+        records.append(ProducerIdsRecord(broker_id=-1, broker_epoch=-1, next_producer_id=theirs.next_producer_id))
+    image, _ = fold(Image(), records, theirs.offset)
+    settings = list(_settings(theirs, image, home.settings, remarks))
+    return Adopted(fold(image, settings, theirs.offset)[0], remarks + _powerless(theirs))
+
+
+def _taken_topics(theirs: Image, remarks: list[str]) -> Iterator[TopicImage]:
+    for name, topic in sorted(theirs.topics.items()):
+        if name in UNSERVED_TOPICS:
+            remarks.append(f"left behind: topic {name} ({UNSERVED_TOPICS[name]})")
+        elif theirs.config(TOPIC_RESOURCE, name).get(_REMOTE) == "true":
+            remarks.append(f"left behind: topic {name} (part of it may be in remote storage, which is not built)")
+        else:
+            yield topic
+
+
+def _partition(topic: TopicImage, index: int, home: Home) -> StoredRecord:
+    """A new epoch begins: what is written here is told apart from what was written there."""
+    theirs = topic.partition(index)
+    only = (home.node_id,)
+    ours = PartitionImage(
+        only, only, home.node_id, theirs.leader_epoch + 1, theirs.partition_epoch + 1, (home.directory,)
+    )
+    return record_of_partition(topic.id, index, ours)
+
+
+def _settings(theirs: Image, ours: Image, settings: BrokerSettings, remarks: list[str]) -> Iterator[StoredRecord]:
+    for resource, values in sorted(theirs.configs.items()):
+        kind_text, _, name = resource.partition("/")
+        kind = int(kind_text)
+        if kind == TOPIC_RESOURCE and ours.topic(name) is None:
+            continue
+        if kind == BROKER_RESOURCE and name:
+            remarks.append(f"left behind: settings of broker {name} alone ({', '.join(sorted(values))})")
+            continue
+        for key, value in sorted(values.items()):
+            if key in _OF_REPLICAS:
+                continue
+            try:
+                yield from plan_increment(ours, settings, kind, name, [(SET, key, value)])
+            except ApiError as error:
+                owner = " ".join(filter(None, (_RESOURCES.get(kind, f"resource {kind}"), name)))
+                remarks.append(f"left behind: {key}={value} of {owner} ({error.message})")
+
+
+def _powerless(theirs: Image) -> list[str]:
+    """What is taken over, but does nothing yet: nobody should believe that it protects."""
+    counts = {
+        "access control entries": len(theirs.access.entries),
+        "credentials": len(theirs.access.credentials),
+        "delegation tokens": len(theirs.access.tokens),
+        "client quotas": len(theirs.access.quotas),
+    }
+    return [f"kept, but nothing acts on them yet: {count} {what}" for what, count in counts.items() if count]

@@ -1,0 +1,52 @@
+"""Which followers this node, as their leader, hears of no more.
+
+A follower that is alive fetches again and again, whether there is news or not. One that does not is dead, hangs or is
+cut off from here, and whoever waits for it need not wait until it counts as slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+LOOKS_PER_SILENCE: Final = 6
+"""How often to look within the time after which a follower counts as silent."""
+FETCHES_PER_SILENCE: Final = 3
+"""Fetches that found nothing new may be missed, before anybody says that a follower is silent."""
+
+FETCHES_PER_SILENCE_OF_A_LEADER: Final = 2
+
+
+class Silence:
+    """When each follower last fetched anything, by the clock that nobody sets."""
+
+    def __init__(self) -> None:
+        self._heard_ms: dict[int, int] = {}
+        self.limit_ms = 0
+        self.answer_ms = 0
+        """How long a leader may take to answer a fetch, before others are told of it that it is gone."""
+
+    def configure(self, limit_ms: int, fetch_wait_ms: int) -> None:
+        self.limit_ms = max(limit_ms, FETCHES_PER_SILENCE * fetch_wait_ms)
+        self.answer_ms = FETCHES_PER_SILENCE_OF_A_LEADER * fetch_wait_ms
+
+    @property
+    def interval_ms(self) -> int:
+        return max(1, self.limit_ms // LOOKS_PER_SILENCE)
+
+    def heard(self, broker_id: int, now_ms: int) -> None:
+        """It fetches; or it should from now on."""
+        self._heard_ms[broker_id] = now_ms
+
+    def forgive(self, late_ms: int) -> None:
+        """This node itself did nothing for a while, so that nobody could be heard."""
+        for broker_id in self._heard_ms:
+            self._heard_ms[broker_id] += late_ms
+
+    def forget(self, broker_ids: Iterable[int]) -> None:
+        """Nobody here waits for them."""
+        for broker_id in broker_ids:
+            self._heard_ms.pop(broker_id, None)
+
+    def silent(self, now_ms: int) -> frozenset[int]:
+        return frozenset(each for each, heard_ms in self._heard_ms.items() if now_ms - heard_ms > self.limit_ms)

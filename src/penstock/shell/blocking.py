@@ -1,0 +1,37 @@
+"""File work written as steps, done at once by whoever can wait for the disk: a command, not a node."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from penstock.core.base.ports import LATER, FileFailure, Pause, Steps
+from penstock.shell.disk import Disk, Reader
+
+OPEN_FILES_MAX = 64
+
+T = TypeVar("T")
+
+
+def run_blocking(steps: Steps[T]) -> T:
+    """Perform every operation where it is asked for, to the end of the steps. No jobs: those have processes."""
+    disk = Disk(lambda act: act(), OPEN_FILES_MAX, Reader())
+    try:
+        return _drive(steps, disk)
+    finally:
+        disk.close()
+
+
+def _drive(steps: Steps[T], disk: Disk) -> T:
+    result: Any = None
+    try:
+        while True:
+            op = steps.throw(result) if isinstance(result, FileFailure) else steps.send(result)
+            result = None if isinstance(op, Pause) else disk.perform(op, _never)
+            assert result is not LATER, f"{op} cannot be done at once"
+    except StopIteration as stop:
+        outcome: T = stop.value
+        return outcome
+
+
+def _never(result: object) -> None:
+    raise AssertionError("a disk that has not begun to serve does everything at once")

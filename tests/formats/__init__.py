@@ -1,0 +1,1 @@
+"""Files that others have written open here, and ours open there."""

@@ -1,0 +1,185 @@
+"""How soon three real nodes, in the simulated world, go on without one of them, and what clients hear meanwhile."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import pytest
+
+from penstock.core.apis.metadata import SETTLING_MS
+from penstock.core.base.errors import ErrorCode
+from penstock.core.metadata.image import NO_LEADER
+from penstock.core.node.absences import ABSENT_MS_MAX, LINGERING_MS
+from penstock.core.node.link import Address
+from penstock.core.records.build import build_batch
+from penstock.core.wire.api.metadata import MetadataRequest, MetadataRequestTopic
+from penstock.core.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from penstock.sim.clients.client import Connection
+from penstock.sim.scheduler import SECOND
+from tests.node.controller.nodes import NODES, Nodes
+from tests.node.controller.test_nodes import creation
+
+ASKED = MetadataRequest(topics=[MetadataRequestTopic(name="t")])
+LONG = 60 * SECOND
+
+
+def serving(seed: int = 1) -> Nodes:
+    cluster = Nodes(seed)
+    assert cluster.ask(1, creation("t")).topics[0].error_code == 0
+    cluster.wait(lambda: all(cluster.node(each).image.topic("t") is not None for each in NODES))
+    return cluster
+
+
+def leaders(cluster: Nodes, number: int) -> list[int]:
+    topic = cluster.node(number).image.topic("t")
+    assert topic is not None
+    return list(topic.leaders)
+
+
+def seconds_without(cluster: Nodes, victim: int) -> float:
+    """How long it takes until all other nodes know other leaders than one that is gone."""
+    others = [each for each in NODES if each != victim]
+    return cluster.wait(lambda: all(victim not in leaders(cluster, each) for each in others))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("controls", [False, True])
+def test_a_process_that_dies_is_replaced_at_once(seed: int, controls: bool) -> None:
+    cluster = serving(seed)
+    victim = cluster.controller if controls else cluster.other
+    cluster.world.sites[victim].crash(LONG)
+    assert seconds_without(cluster, victim) < 0.5
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("controls", [False, True])
+def test_a_process_that_hangs_is_replaced_within_two_seconds(seed: int, controls: bool) -> None:
+    cluster = serving(seed)
+    victim = cluster.controller if controls else cluster.other
+    cluster.world.sites[victim].pause()
+    assert 1.0 < seconds_without(cluster, victim) < 2.0
+
+
+def told(cluster: Nodes, connection: Connection) -> dict[int, tuple[int, int]]:
+    answer = cluster.answer(connection, ASKED)
+    return {each.partition_index: (each.leader_id, each.error_code) for each in answer.topics[0].partitions}
+
+
+def test_a_leader_that_has_just_hung_up_is_not_named_to_who_asks_again() -> None:
+    cluster = serving()
+    victim, asked = cluster.other, cluster.controller
+    connection = cluster.connect(asked)
+    led = [index for index, (leader, _) in told(cluster, connection).items() if leader == victim]
+    assert led, "it leads something"
+    cluster.world.sites[victim].crash(LONG)
+    found = told(cluster, connection)
+    for index in led:
+        leader, code = found[index]
+        assert leader != victim
+        assert (leader == NO_LEADER) == (code == ErrorCode.LEADER_NOT_AVAILABLE)
+
+
+def test_who_asks_again_is_answered_a_moment_later() -> None:
+    cluster = serving()
+    connection, scheduler = cluster.connect(1), cluster.world.scheduler
+
+    def seconds() -> float:
+        begin_us = scheduler.now_us
+        told(cluster, connection)
+        return (scheduler.now_us - begin_us) / SECOND
+
+    first, second = seconds(), seconds()
+    assert second - first > SETTLING_MS / 2000
+
+
+def test_a_broker_is_named_for_some_time_after_it_was_fenced() -> None:
+    cluster = serving()
+    victim, asked = cluster.other, cluster.controller
+    connection = cluster.connect(asked)
+    cluster.world.sites[victim].crash(LONG)
+    seconds_without(cluster, victim)
+
+    def named() -> set[int]:
+        return {broker.node_id for broker in cluster.answer(connection, ASKED).brokers}
+
+    assert named() == set(NODES)
+    scheduler = cluster.world.scheduler
+    scheduler.run_until(scheduler.now_us + LINGERING_MS * 1000)
+    assert named() == set(NODES) - {victim}
+
+
+def test_who_answers_again_is_not_taken_for_gone() -> None:
+    cluster = serving()
+    node, other = cluster.node(cluster.controller), cluster.other
+    absences = node.cluster.absences
+    broker = node.image.brokers[other]
+    there = Address(broker.endpoints[0].host, broker.endpoints[0].port)
+    absences.lost(there)
+    assert absences.now() == {other}
+    absences.found(there)
+    assert absences.now() == frozenset()
+    absences.lost(there)
+    began_ms = node.now_us // 1000
+    cluster.wait(lambda: node.now_us // 1000 > began_ms + ABSENT_MS_MAX)
+    assert absences.now() == frozenset(), "nobody else thought so"
+
+
+def separate(cluster: Nodes, one: int, other: int) -> None:
+    """From now on these two hear nothing of each other, though everybody else hears both."""
+    cluster.world.network.close((one, other))
+    cluster.world.network.close((other, one))
+
+
+def produced(cluster: Nodes, number: int, index: int) -> tuple[int, float]:
+    """What a leader answers to acks=all, and after how many seconds."""
+    data = PartitionProduceData(index=index, records=build_batch([(None, b"a", (), cluster.node(number).now_ms)]))
+    topic = cluster.node(number).image.topic("t")
+    assert topic is not None
+    request = ProduceRequest(
+        acks=-1, timeout_ms=30_000, topic_data=[TopicProduceData(topic_id=topic.id, partition_data=[data])]
+    )
+    begin_us = cluster.world.scheduler.now_us
+    answer = cluster.answer(cluster.connect(number), request, version=13)
+    took = (cluster.world.scheduler.now_us - begin_us) / SECOND
+    return answer.responses[0].partition_responses[0].error_code, took
+
+
+def test_a_leader_goes_on_without_a_follower_that_only_it_does_not_hear() -> None:
+    cluster = serving()
+    leader, follower = (each for each in NODES if each != cluster.controller)
+    index = leaders(cluster, leader).index(leader)
+    separate(cluster, leader, follower)
+    code, took = produced(cluster, leader, index)
+    assert code == ErrorCode.NONE
+    assert took < 2.5, "it need not count as slow before"
+    topic = cluster.node(leader).image.topic("t")
+    assert topic is not None
+    assert set(topic.isrs[index]) == {leader, cluster.controller}
+
+
+def test_a_leader_that_the_cluster_does_without_says_so() -> None:
+    cluster = serving()
+    leader, controller = cluster.other, cluster.controller
+    index = leaders(cluster, leader).index(leader)
+    separate(cluster, leader, controller)
+    code, took = produced(cluster, leader, index)
+    assert code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert took < 2.5, "nobody waits for what cannot come"
+    assert told(cluster, cluster.connect(leader))[index] == (NO_LEADER, ErrorCode.LEADER_NOT_AVAILABLE)
+    cluster.world.network.reopen((leader, controller), (controller, leader))
+    cluster.wait(lambda: told(cluster, cluster.connect(leader))[index][0] != NO_LEADER)
+
+
+def test_a_leader_listens_again_after_it_led_nothing_for_a_moment() -> None:
+    cluster = serving()
+    replication = cluster.node(cluster.other).replication
+    cluster.wait(lambda: bool(replication._leading))
+    leading = dict(replication._leading)
+    replication._leading.clear()
+    scheduler = cluster.world.scheduler
+    scheduler.run_until(scheduler.now_us + SECOND)
+    for partition in leading:
+        replication.began(partition)
+    with patch.object(replication._silence, "silent", return_value=frozenset()) as looked:
+        scheduler.run_until(scheduler.now_us + SECOND)
+    assert looked.called

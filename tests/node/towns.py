@@ -1,0 +1,175 @@
+"""Real nodes on simulated machines, and clients that ask a certain one of them at a certain port."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from penstock.core.metadata.storage import META_FILE, META_VERSION, Meta, encode_meta, uuid_text
+from penstock.core.node.node import Node
+from penstock.core.raft.checkpoint import founding_snapshot
+from penstock.core.raft.ids import TOPIC, Endpoint, ReplicaKey
+from penstock.core.raft.settings import KRAFT_VERSIONS
+from penstock.core.raft.voters import Voter, VoterSet
+from penstock.core.wire.api.add_raft_voter import AddRaftVoterRequest, Listener
+from penstock.core.wire.api.create_topics import CreatableTopic, CreateTopicsRequest
+from penstock.core.wire.api.describe_quorum import DescribeQuorumRequest, RequestPartitionData, RequestTopicData
+from penstock.core.wire.api.remove_raft_voter import RemoveRaftVoterRequest
+from penstock.core.wire.registry import response_class
+from penstock.core.wire.schema import Request
+from penstock.sim.chance import Chance
+from penstock.sim.clients.client import Connection
+from penstock.sim.cluster import CLUSTER_ID, ClusterNodes
+from penstock.sim.disk import DiskProfile
+from penstock.sim.events import Event, Witness
+from penstock.sim.machine import BROKER_PORT, CONTROLLER_PORT
+from penstock.sim.network import Endpoint as Socket
+from penstock.sim.network import Link, NetworkProfile
+from penstock.sim.ports import SimNode
+from penstock.sim.scheduler import EPOCH_MS, SECOND, Scheduler
+from penstock.sim.site import Place
+from penstock.sim.trace import Trace
+from penstock.sim.world import DATA, World, host_of
+
+FOLDER: Final = f"{DATA}/{TOPIC}-0"
+FOUNDING: Final = f"{FOLDER}/00000000000000000000-0000000000.checkpoint"
+QUORUM: Final = DescribeQuorumRequest(
+    topics=[RequestTopicData(topic_name=TOPIC, partitions=[RequestPartitionData(partition_index=0)])]
+)
+JOINING: Final = {"controller.quorum.auto.join.enable": "true"}
+
+
+def directory_of(number: int) -> bytes:
+    return bytes([number]) * 16
+
+
+def adding(number: int) -> AddRaftVoterRequest:
+    listener = Listener(name="CONTROLLER", host=host_of(number), port=CONTROLLER_PORT)
+    return AddRaftVoterRequest(
+        cluster_id=None,
+        timeout_ms=5_000,
+        voter_id=number,
+        voter_directory_id=directory_of(number),
+        listeners=[listener],
+    )
+
+
+def removing(number: int) -> RemoveRaftVoterRequest:
+    return RemoveRaftVoterRequest(cluster_id=None, voter_id=number, voter_directory_id=directory_of(number))
+
+
+class Nobody:
+    """Judges nothing."""
+
+    def __init__(self, scheduler: Scheduler, trace: Trace) -> None:
+        pass
+
+    def see(self, event: Event) -> None:
+        pass
+
+
+class Port:
+    """The world, as a client sees it that asks at one port."""
+
+    def __init__(self, world: World[Nobody], port: int) -> None:
+        self._world = world
+        self._port = port
+
+    @property
+    def scheduler(self) -> Scheduler:
+        return self._world.scheduler
+
+    @property
+    def witness(self) -> Witness:
+        return self._world.witness
+
+    def dial(self, endpoint: Socket, number: int = 1) -> Link:
+        return self._world.dial(endpoint, number, self._port)
+
+
+class DynamicNodes(ClusterNodes):
+    """Voters are kept in the log: the first machines are formatted with them, and known by their addresses to whoever
+    comes later. Everybody is broker and controller."""
+
+    def __init__(self, machines: int, founders: int, settings: Mapping[str, str] | None = None) -> None:
+        super().__init__(machines, settings)
+        self._founders = range(1, founders + 1)
+        self._servers = ",".join(f"{host_of(each)}:{CONTROLLER_PORT}" for each in self._founders)
+
+    def settings(self, number: int) -> dict[str, str]:
+        given = super().settings(number)
+        del given["controller.quorum.voters"]
+        return {"controller.quorum.bootstrap.servers": self._servers, **given}
+
+    def make(self, place: Place, chance: Chance) -> SimNode:
+        platter = place.disk.volume.platter
+        if platter.find(f"{DATA}/{META_FILE}") is None:
+            if place.number in self._founders:
+                platter.make_directory(FOLDER)
+                place.disk.place(FOUNDING, founding_snapshot(self._voters_at_first(), EPOCH_MS))
+            meta = Meta(META_VERSION, CLUSTER_ID, place.number, uuid_text(directory_of(place.number)))
+            place.disk.place(f"{DATA}/{META_FILE}", encode_meta(meta))
+        return super().make(place, chance)
+
+    def _voters_at_first(self) -> VoterSet:
+        return VoterSet(
+            Voter(
+                ReplicaKey(number, directory_of(number)),
+                (Endpoint("CONTROLLER", host_of(number), CONTROLLER_PORT),),
+                KRAFT_VERSIONS,
+            )
+            for number in self._founders
+        )
+
+
+class Town:
+    """A world of machines, of which none is started yet."""
+
+    def __init__(self, machines: int, kind: ClusterNodes) -> None:
+        self.world = World(1, kind, Nobody, DiskProfile(), NetworkProfile(), machines=machines)
+
+    def boot(self, *numbers: int) -> None:
+        self.world.boot(numbers)
+        self.wait(lambda: all(map(self.is_running, numbers)))
+
+    def node(self, number: int) -> Node:
+        node = self.world.sites[number].node
+        assert isinstance(node, Node)
+        return node
+
+    def is_running(self, number: int) -> bool:
+        node = self.world.sites[number].node
+        return node is not None and node.state == "running"
+
+    def voters(self, number: int) -> list[int]:
+        """The voters, as a machine knows them."""
+        return sorted(self.node(number).quorum.voter_ids)
+
+    @property
+    def leader(self) -> int:
+        return next(each for each in self.world.sites if self.is_running(each) and self.node(each).quorum.leads)
+
+    def has_leader(self) -> bool:
+        return any(self.is_running(each) and self.node(each).quorum.leads for each in self.world.sites)
+
+    def ask(self, number: int, request: Request, port: int = BROKER_PORT) -> Any:
+        connection, answers = Connection("asking", Port(self.world, port), number), list[Any]()
+        self.wait(lambda: connection.ready.resolved)
+        asked = connection.ask(request, response_class(request.KEY))
+        asked.begin(self.world.scheduler, answers.append)
+        self.wait(lambda: bool(answers))
+        return answers[0]
+
+    def create(self, number: int, name: str, replicas: int) -> int:
+        """Ask a machine for a topic with two partitions; gives the error code."""
+        topic = CreatableTopic(name=name, num_partitions=2, replication_factor=replicas)
+        code: int = self.ask(number, CreateTopicsRequest(topics=[topic], timeout_ms=20_000)).topics[0].error_code
+        return code
+
+    def wait(self, is_so: Callable[[], bool], seconds: int = 30) -> None:
+        scheduler = self.world.scheduler
+        assert scheduler.run_while(lambda: not is_so(), scheduler.now_us + seconds * SECOND), "it did not come to pass"
+
+    def pass_time(self, seconds: float) -> None:
+        scheduler = self.world.scheduler
+        scheduler.run_until(scheduler.now_us + int(seconds * SECOND))
