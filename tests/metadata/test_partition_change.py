@@ -149,7 +149,18 @@ def test_replicas_that_go_begin_an_epoch() -> None:
 def test_a_move_is_complete_when_nothing_is_lost_by_it(
     move: Move, isr: tuple[int, ...], expected: tuple[tuple[int, ...], tuple[int, ...]] | None
 ) -> None:
-    assert completed(move, isr) == expected
+    assert completed(move, isr, min_insync=1) == expected
+
+
+@pytest.mark.parametrize(
+    ("isr", "min_insync", "is_complete"),
+    [((3, 4), 2, False), ((3, 4), 1, True), ((1, 3, 4), 2, True), ((4,), 2, True), ((1, 2, 3, 4), 4, True)],
+)
+def test_a_move_takes_no_copy_away_that_producers_count_on(
+    isr: tuple[int, ...], min_insync: int, is_complete: bool
+) -> None:
+    move = Move((1, 2, 4, 3), (4,), (3,))
+    assert (completed(move, isr, min_insync) is not None) == is_complete
 
 
 class Case(NamedTuple):

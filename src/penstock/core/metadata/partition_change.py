@@ -87,7 +87,7 @@ class PartitionChange:
         return None if _says_nothing(record) else record
 
     def _complete_move(self) -> None:
-        done = completed(Move(self.replicas, self.adding, self.removing), self.isr)
+        done = completed(Move(self.replicas, self.adding, self.removing), self.isr, self._rules.min_insync)
         if done is not None:
             self.replicas, self.isr = done
             self.adding = self.removing = ()

@@ -28,11 +28,12 @@ def begun(partition: PartitionImage, target: ReplicaSet) -> Move:
     return Move(target + removing, tuple(sorted(set(target) - members)), removing)
 
 
-def completed(move: Move, isr: ReplicaSet) -> tuple[ReplicaSet, ReplicaSet] | None:
+def completed(move: Move, isr: ReplicaSet, min_insync: int) -> tuple[ReplicaSet, ReplicaSet] | None:
     """Replicas and in-sync replicas after the move, or None while it must go on.
 
     All that come must be in sync. If fewer come than go, all that stay must be too: otherwise a smaller set of replicas
-    would begin its life with fewer copies in sync than there were before.
+    would begin its life with fewer copies in sync than there were before. Nor may those that go take away copies which
+    producers count on: what was acknowledged with `min_insync` copies keeps as many.
     """
     if not (move.adding or move.removing):
         return None
@@ -41,6 +42,8 @@ def completed(move: Move, isr: ReplicaSet) -> tuple[ReplicaSet, ReplicaSet] | No
     if move.removing and not (stay and in_sync):
         return None
     if not set(move.adding) <= set(in_sync):
+        return None
+    if len(in_sync) < min(min_insync, len(isr), len(stay)):
         return None
     if len(move.adding) < len(move.removing) and not set(stay) <= set(in_sync):
         return None
