@@ -16,6 +16,7 @@ from penstock.client.metadata import PartitionView, TopicView
 from penstock.client.quorum import Quorum
 from penstock.core.base.errors import ErrorCode
 from tests.cli.running import Shell
+from tests.waiting import wait_until
 
 
 def write(path: Path, *partitions: dict[str, object]) -> Path:
@@ -41,6 +42,7 @@ def test_a_cluster_without_a_controller_is_told_and_drawn(penstock: Shell, monke
         raise ClientError("the quorum: NOT_CONTROLLER", code=ErrorCode.NOT_CONTROLLER)
 
     penstock("topic", "create", "headless")
+    wait_until(lambda: "headless" in penstock("topic", "list").out, what="the broker has heard of it")
     monkeypatch.setattr(cluster_health, "describe_quorum", fail)
     shown = penstock("cluster", "health")
     assert shown.code == 1

@@ -10,6 +10,7 @@ import pytest
 from penstock.cli.main import main
 
 
+@pytest.mark.slow
 def test_a_cluster_runs_in_a_storm_of_ones_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     storm = tmp_path / "storm"
     storm.write_text("at 5 s cut 1-2 for 3 s\nat 10 s crash 3 for 1 s\n")
@@ -22,6 +23,7 @@ def test_a_cluster_runs_in_a_storm_of_ones_own(tmp_path: Path, capfd: pytest.Cap
     assert "fault-pause" not in facts["counts"]
 
 
+@pytest.mark.slow
 def test_one_node_runs_and_the_factor_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["sim", "--seeds", "3", "--verbose"]) == 0
     told = capfd.readouterr()

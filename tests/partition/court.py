@@ -26,6 +26,8 @@ class Court:
 
     def __init__(self) -> None:
         self.committed: dict[Key, list[Entry]] = defaultdict(list)
+        self._committed_in: dict[Key, list[int]] = defaultdict(list)
+        """For each of these the leader epoch in which it was first shown: the one in which it was committed."""
         self.acknowledged: dict[Key, dict[int, bytes]] = defaultdict(dict)
         self._high_watermarks: dict[tuple[Key, int], int] = {}
 
@@ -40,20 +42,31 @@ class Court:
             raise Violation(f"{partition} ends before its high watermark {partition.high_watermark}")
         self._high_watermarks[key, partition.leader_epoch] = partition.high_watermark
 
-    def replicas_are_equal(self, who: str, key: Key, since: int, entries: list[Entry]) -> None:
-        """What a replica shows from `since` on, below its high watermark, is what everybody shows there."""
+    def replicas_are_equal(self, who: str, key: Key, epoch: int, since: int, entries: list[Entry]) -> None:
+        """What a replica shows from `since` on, below its high watermark, is what everybody shows there. `epoch` is the
+        leader's, as far as this replica knows."""
         committed = self.committed[key]
         if since > len(committed):
             raise Violation(f"{who} shows {since} of {key} as committed, where {len(committed)} are")
         for offset, entry in enumerate(entries, since):
             if offset == len(committed):
                 committed.append(entry)
+                self._committed_in[key].append(epoch)
             elif committed[offset] != entry:
                 raise Violation(f"{who} has {entry} at {offset} of {key}, where {committed[offset]} is committed")
 
-    def leader_has_all(self, who: str, key: Key, entries: list[Entry]) -> None:
-        """Whoever leads has everything that is committed; so has, at any time, whoever is in sync."""
-        committed = self.committed[key]
+    def leader_has_all(self, who: str, key: Key, epoch: int, entries: list[Entry]) -> None:
+        """Whoever begins to lead has everything that was committed in its epoch and those before, even if that came
+        after its election: its predecessor may hear late of it. So may the elected one itself; by then a later leader
+        may have committed more, and of that it needs to know nothing."""
+        ends = [offset + 1 for offset, in_epoch in enumerate(self._committed_in[key]) if in_epoch <= epoch]
+        self._compare(who, key, entries, self.committed[key][: max(ends, default=0)])
+
+    def has_all(self, who: str, key: Key, entries: list[Entry]) -> None:
+        """When all are in sync, each of them has everything that is committed."""
+        self._compare(who, key, entries, self.committed[key])
+
+    def _compare(self, who: str, key: Key, entries: list[Entry], committed: list[Entry]) -> None:
         if entries[: len(committed)] != committed:
             at = next((n for n, (a, b) in enumerate(zip(entries, committed, strict=False)) if a != b), len(entries))
             raise Violation(f"{who} of {key} lacks what is committed at {at}: {committed[at]}, {len(committed)} in all")

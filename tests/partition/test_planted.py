@@ -10,7 +10,7 @@ from tests.partition.faults import play
 from tests.partition.planted import BUGS, planted
 
 HINTS = {
-    "fencing off": 12,
+    "fencing off": 54,
     "unclean restart kept in the in-sync set": 4,
     "a follower counts what it has not written": 3,
 }

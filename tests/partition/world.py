@@ -128,7 +128,8 @@ class World:
     def leads(self, broker: Broker, key: Key, role: Partition) -> None:
         self.counts["elections"] += 1
         entries = broker.entries(role.log, 0, role.log.end_offset)
-        self.court.leader_has_all(f"leader {broker.id} in epoch {role.leader_epoch}", key, entries)
+        epoch = role.leader_epoch
+        self.court.leader_has_all(f"leader {broker.id} in epoch {epoch}", key, epoch, entries)
 
     def took_alone(self, broker: Broker, key: Key, epoch: int) -> None:
         self.counts["acks=1"] += 1
@@ -154,7 +155,7 @@ class World:
             entries = broker.entries(partition.log, seen, upto)
             if len(entries) != upto - seen:
                 raise Violation(f"{broker.id} has {len(entries)} records of {key} in {seen}..{upto}")
-            self.court.replicas_are_equal(f"{broker.id}", key, seen, entries)
+            self.court.replicas_are_equal(f"{broker.id}", key, partition.leader_epoch, seen, entries)
         broker.seen[partition] = partition.high_watermark
 
     def _count_truncations(self, follower: Follower) -> None:
@@ -193,7 +194,7 @@ class World:
             producer.start()
 
     def check_whole(self, who: str, key: Key, entries: list[Entry]) -> None:
-        self.court.leader_has_all(who, key, entries)
+        self.court.has_all(who, key, entries)
         self.court.acknowledged_is_readable(who, key, entries)
         self.court.idempotence(who, key, entries)
 

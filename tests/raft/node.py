@@ -190,8 +190,9 @@ class Node:
 
     def _tell(self, news: LeaderIs | Committed) -> None:
         if isinstance(news, Committed):
-            court = self.world.court
-            self.applied |= court.commits(self.id, self.applied_upto, news.offset, self.log)
+            assert self.raft is not None, "a dead node does nothing"
+            court, epoch = self.world.court, self.raft.election.epoch
+            self.applied |= court.commits(self.id, epoch, self.applied_upto, news.offset, self.log)
             self.applied_upto = max(self.applied_upto, news.offset)
             self.world.committed(self, news.offset)
 

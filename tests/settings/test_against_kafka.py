@@ -43,7 +43,7 @@ QUOTA_KEYS = {
     "follower.replication.throttled.rate",
     "replica.alter.log.dirs.io.max.bytes.per.second",
 }
-OWN_PREFIX = "penstock."
+OWN_PREFIXES = ("penstock.", "auto.balance.")
 # A broker that hangs is noticed within seconds here; Kafka waits longer.
 QUICKER = {
     "broker.heartbeat.interval.ms": "2000",
@@ -56,10 +56,10 @@ SCOPES: dict[str, Mapping[str, Key]] = {
     "broker": {
         name: key
         for name, key in BROKER_KEYS.items()
-        if not name.startswith(OWN_PREFIX) and name not in AUTHORIZER_KEYS | QUOTA_KEYS
+        if not name.startswith(OWN_PREFIXES) and name not in AUTHORIZER_KEYS | QUOTA_KEYS
     },
     "quota": {name: BROKER_KEYS[name] for name in QUOTA_KEYS},
-    "topic": {name: key for name, key in TOPIC_KEYS.items() if not name.startswith(OWN_PREFIX)},
+    "topic": {name: key for name, key in TOPIC_KEYS.items() if not name.startswith(OWN_PREFIXES)},
     "group": GROUP_KEYS,
 }
 BOUNDS = {
@@ -223,7 +223,7 @@ def our_descriptions(file: dict[str, str], topic: dict[str, str]) -> dict[Any, A
     settings = BrokerSettings(file)
     described = [("topic", one) for one in describe_topic(settings, topic)]
     described += [("broker", one) for one in describe_broker(settings)]
-    known = [(scope, one) for scope, one in described if not (one.name.startswith(OWN_PREFIX) or one.name in QUICKER)]
+    known = [(scope, one) for scope, one in described if not (one.name.startswith(OWN_PREFIXES) or one.name in QUICKER)]
     return {(scope, one.name): our_description(scope, one) for scope, one in known}
 
 

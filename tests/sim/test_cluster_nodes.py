@@ -49,6 +49,7 @@ def test_a_cluster_survives_one_of_three() -> None:
     assert report.counts["fault-crash"] == 1
 
 
+@pytest.mark.slow
 def test_a_seed_is_a_run() -> None:
     first, second = run_briefly(3), run_briefly(3)
     assert first.trace_hash == second.trace_hash

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 MACHINES = 6
 CONTROLLERS = 3
 SEEDS = range(2)
-MUST_HAPPEN = ("records-acknowledged", "crash", "power-loss", "Down", "Up")
+MUST_HAPPEN = ("records-acknowledged", "fault-crash", "fault-isolate", "Down", "Up")
 BRIEF_RECORDS = 60
 
 

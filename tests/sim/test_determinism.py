@@ -31,11 +31,13 @@ def hashes_in_another_process(hash_seed: str) -> str:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 def test_two_runs_of_a_seed_have_the_same_trace() -> None:
     for run in (run_log_seed, run_seed):
         assert run(SEEDS[0]).trace_hash == run(SEEDS[0]).trace_hash
 
 
+@pytest.mark.slow
 def test_different_seeds_have_different_traces() -> None:
     assert len({run_seed(seed).trace_hash for seed in SEEDS}) == len(SEEDS)
 

@@ -56,6 +56,7 @@ LIVING = Batch(LIFE, "one", 0, (b"a",), idempotent=False)
 LATE = Batch(LIFE, "one", 1, (b"b",), idempotent=False)
 FIRST = Batch(P, "one", 0, (b"a", b"b"), idempotent=True)
 SECOND = Batch(P, "one", 2, (b"c",), idempotent=True)
+THIRD = Batch(P, "one", 3, (b"d",), idempotent=True)
 PLAIN = Batch(P, "two", 0, (b"x",), idempotent=False)
 FLUSHED = Batch(SYNCED, "one", 0, (b"f",), idempotent=True)
 GOOD = (Sent(FIRST), Acknowledged(FIRST, 0), Sent(SECOND), Acknowledged(SECOND, 2))
@@ -129,6 +130,12 @@ CALM: dict[str, Sequence[Event]] = {
         Sent(FIRST, 2),
         Read(P, 0, 4, ((0, b"a"), (1, b"b"), (2, b"a"), (3, b"b"))),
     ),
+    "an idempotent batch under a second id, and the first copy's beginning deleted": (
+        *(Sent(FIRST, 1), Sent(SECOND, 1), Sent(FIRST, 2), Sent(SECOND, 2)),
+        DeleteAsked(P, 1),
+        DeleteAnswered(P, 1, 1),
+        Read(P, 1, 6, (*RECORDS[1:], (3, b"a"), (4, b"b"), (5, b"c"))),
+    ),
     "a refusal after a loss": (*GOOD[:3], down(True), up(0), OutOfSequence(SECOND, "refused")),
     "a newer commit": (*COMMITTED, CommitSent("group", P, 7), CommitRead("group", P, 7, 0)),
     "a commit that power loss took with its shard": (
@@ -201,6 +208,21 @@ BROKEN: dict[str, tuple[str, Sequence[Event]]] = {
     "records change places": (
         "Order",
         (Sent(FIRST), Sent(SECOND), Read(P, 0, 3, ((0, b"c"), (1, b"a"), (2, b"b")))),
+    ),
+    "records change places under a second id": (
+        "Order",
+        (Sent(FIRST, 1), Sent(SECOND, 1), Sent(FIRST, 2), Read(P, 0, 3, ((0, b"c"), (1, b"a"), (2, b"b")))),
+    ),
+    "records change places behind deleted ones": (
+        "Order",
+        (Sent(FIRST), Sent(SECOND), Read(P, 1, 4, ((1, b"c"), (2, b"a"), (3, b"b")))),
+    ),
+    "records change places under a second id behind deleted ones": (
+        "Order",
+        (
+            *(Sent(FIRST, 1), Sent(SECOND, 1), Sent(THIRD, 1), Sent(SECOND, 2)),
+            Read(P, 1, 4, ((1, b"b"), (2, b"d"), (3, b"c"))),
+        ),
     ),
     "an idempotent batch is there twice": (
         "NoDuplicate",

@@ -208,6 +208,7 @@ def live(seed: int) -> Story:
     return story
 
 
+@pytest.mark.slow
 def test_what_holds_in_every_story() -> None:
     counts: Counter[str] = Counter()
     for seed in SEEDS:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from penstock.client.blocking import Client
 from penstock.client.metadata import TopicPartition
 from penstock.client.producing import Producer
@@ -65,6 +67,7 @@ def test_a_request_to_stop_an_earlier_run_is_not_for_this_one(broker: Broker, pe
         assert not heart.stop_asked.is_set()
 
 
+@pytest.mark.slow
 def test_it_survives_a_node_that_is_away(penstock_topic: str) -> None:
     with Broker(beside=True) as node, beating(node, penstock_topic) as (heart, _):
         node.kill()
