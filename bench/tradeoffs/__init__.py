@@ -1,1 +1,1 @@
-"""What one gives up for what: a trade-off in each file, measured on three nodes; `docs/tradeoffs.md` reads them out."""
+"""What one gives up for what: a trade-off in each file, measured on three nodes."""
