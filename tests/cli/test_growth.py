@@ -132,6 +132,7 @@ def test_a_node_comes_and_another_goes_while_clients_work(shell: Shell, tmp_path
                 assert "node 2 is no longer part of the cluster" in gone.err
                 assert not (up.folder / "node-2" / "pid").exists()
 
+                wait_until(lambda: len(load.values) > ENOUGH, timeout_s=TIMEOUT_S, what="enough was acknowledged")
                 load.finish()
                 acknowledged = load.values
                 wait_until(lambda: acknowledged <= reader.values, timeout_s=TIMEOUT_S, what="everything read")
