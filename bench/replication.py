@@ -10,7 +10,6 @@ runs compare themselves with: a cost of more than RATCHET times what was kept fa
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from bench.cluster import PARTITIONS, patiently, replicated_topic
 from bench.clusters import NODES, PenstockNodes
 from bench.loadgen import Figures, Options, run_load
 from bench.processes import PROC, TICKS_PER_S, stat_of
+from bench.stages import compare_with_kept
 
 RATCHET = 1.3
 WARM_S = 2.0
@@ -101,16 +101,7 @@ def main() -> int:
         found = table(nodes, arguments.seconds)
     finally:
         nodes.close()
-    kept: dict[str, float] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    worse = [name for name, value in found.items() if value > kept.get(name, value) * RATCHET]
-    for name, value in found.items():
-        print(f"{name:<28} {value:8.1f} us   kept {kept.get(name, value):8.1f}")
-    if arguments.keep:
-        KEPT.write_text(json.dumps(found, indent=2) + "\n")
-    elif worse:
-        print(f"dearer than what was kept: {', '.join(worse)}")
-        return 1
-    return 0
+    return compare_with_kept(found, KEPT, RATCHET)
 
 
 if __name__ == "__main__":

@@ -146,12 +146,13 @@ def main() -> int:
     return compare_with_kept(found, KEPT)
 
 
-def compare_with_kept(found: dict[str, float], file: Path) -> int:
+def compare_with_kept(found: dict[str, float], file: Path, ratchet: float = RATCHET) -> int:
     """Print each stage beside what it cost before; 1 if one has become too dear."""
+    width = max(map(len, found))
     kept: dict[str, float] = json.loads(file.read_text()) if file.exists() else {}
-    worse = [name for name, value in found.items() if value > kept.get(name, value) * RATCHET]
+    worse = [name for name, value in found.items() if value > kept.get(name, value) * ratchet]
     for name, value in found.items():
-        print(f"{name:<20} {value:7.2f} us   kept {kept.get(name, value):7.2f}")
+        print(f"{name:<{width}} {value:7.2f} us   kept {kept.get(name, value):7.2f}")
     if "--keep" in sys.argv:
         file.write_text(json.dumps({name: round(value, 2) for name, value in found.items()}, indent=2) + "\n")
     elif worse:

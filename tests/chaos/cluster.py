@@ -9,7 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,7 +19,7 @@ from typing import Self
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.chaos.asking import View, views
-from tests.chaos.place import Place
+from tests.chaos.place import Loopback, Place
 from tests.waiting import wait_until
 
 START_SECONDS_MAX = 60.0
@@ -220,3 +222,13 @@ def _own_settings(number: int, place: Place, voters: str) -> dict[str, str]:
         "controller.quorum.voters": voters,
         "log.dirs": str(place.folder(number)),
     }
+
+
+@contextmanager
+def on_loopback(nodes: int, settings: Mapping[str, str] | None = None) -> Iterator[ChaosCluster]:
+    """A cluster in a folder of its own that goes with it."""
+    with (
+        tempfile.TemporaryDirectory(prefix="penstock-chaos-") as folder,
+        ChaosCluster(Loopback(Path(folder), nodes), nodes, settings) as cluster,
+    ):
+        yield cluster

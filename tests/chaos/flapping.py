@@ -9,17 +9,14 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from tests.chaos.cluster import ChaosCluster
+from tests.chaos.cluster import on_loopback
 from tests.chaos.decisions import decided_since, end_offset
 from tests.chaos.faults import TOPIC, hold
 from tests.chaos.load import Load
-from tests.chaos.place import Loopback
 
 NODES = 3
 BUSY_LOOPS = 8
@@ -41,10 +38,7 @@ def busy_machine(loops: int) -> Iterator[None]:
 
 def run(seconds: float) -> Counter[str]:
     """What was decided while nothing happened but work."""
-    with (
-        tempfile.TemporaryDirectory(prefix="penstock-flapping-") as folder,
-        ChaosCluster(Loopback(Path(folder), NODES), NODES, {"auto.balance.enable": "false"}) as cluster,
-    ):
+    with on_loopback(NODES, {"auto.balance.enable": "false"}) as cluster:
         cluster.create_topic(TOPIC, NODES)
         with Load(cluster.bootstrap, TOPIC, records_per_second=RECORDS_PER_SECOND) as load:
             hold(SETTLING_SECONDS)
@@ -53,9 +47,8 @@ def run(seconds: float) -> Counter[str]:
                 hold(seconds)
                 decided = decided_since(cluster.nodes[1].folder, begin)
             load.finish()
-        latencies = sorted(load.latencies)
-    p99 = latencies[len(latencies) * 99 // 100] * 1000
-    rate = len(latencies) / (seconds + SETTLING_SECONDS)
+    p99 = load.p99() * 1000
+    rate = len(load.latencies) / (seconds + SETTLING_SECONDS)
     print(f"{seconds:.0f} s beside {BUSY_LOOPS} busy loops: {rate:.0f} records/s, p99 {p99:.0f} ms, {dict(decided)}")
     return decided
 

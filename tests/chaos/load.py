@@ -76,6 +76,10 @@ class Load:
         self._end()
         assert not self.errors, f"{len(self.errors)} errors reached the application, first {self.errors[0]}"
 
+    def p99(self) -> float:
+        """Of the seconds until records were acknowledged."""
+        return sorted(self.latencies)[len(self.latencies) * 99 // 100]
+
     def acknowledged_since(self, moment: float, partitions: int) -> bool:
         """Whether every partition has acknowledged something after that moment."""
         with self._lock:

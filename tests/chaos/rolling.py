@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
-from pathlib import Path
 from typing import NamedTuple
 
-from tests.chaos.cluster import ChaosCluster
+from tests.chaos.cluster import ChaosCluster, on_loopback
 from tests.chaos.faults import TOPIC, hold
 from tests.chaos.load import Load
-from tests.chaos.place import Loopback
 from tests.chaos.watching import Watcher
 
 NODES = 3
@@ -53,11 +50,10 @@ def run(cluster: ChaosCluster, rounds: int) -> Outcome:
                 cluster.start([number])
                 cluster.wait_healed(TOPIC)
         load.finish()
-    latencies = sorted(load.latencies)
     return Outcome(
         rounds * NODES,
         max(watcher.longest_leaderless(partition) for partition in range(NODES)),
-        latencies[len(latencies) * 99 // 100],
+        load.p99(),
         load.longest_gap(0.0, float("inf")),
     )
 
@@ -66,10 +62,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos.rolling", description=__doc__)
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory(prefix="penstock-rolling-") as folder,
-        ChaosCluster(Loopback(Path(folder), NODES), NODES) as cluster,
-    ):
+    with on_loopback(NODES) as cluster:
         outcome = run(cluster, options.rounds)
     print(outcome)
     return 0 if outcome.is_well else 1

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
-from pathlib import Path
 
 from penstock.client.blocking import Client
 from penstock.core.wire.api.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
-from tests.chaos.cluster import REPLICAS, ChaosCluster
+from tests.chaos.cluster import REPLICAS, ChaosCluster, on_loopback
 from tests.chaos.gaps import controller_of
-from tests.chaos.place import Loopback
 
 NODES = 3
 SECONDS_MAX = 1.0
@@ -42,10 +39,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos.succession", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory(prefix="penstock-succession-") as folder,
-        ChaosCluster(Loopback(Path(folder), NODES), NODES) as cluster,
-    ):
+    with on_loopback(NODES) as cluster:
         cluster.create_topic(TOPIC, NODES)
         took = [measure(cluster, f"topic-{number}") for number in range(options.rounds)]
     times = ", ".join(f"{each * 1000:.0f}" for each in took)

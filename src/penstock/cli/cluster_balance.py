@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.cluster_moves import DEFAULT_THROTTLE, carry_out, show_plan
-from penstock.cli.cluster_picture import Picture, parse_rate, rate_bytes, take_picture
+from penstock.cli.cluster_moves import DEFAULT_THROTTLE, Throttle, carry_out, show_plan
+from penstock.cli.cluster_picture import Picture, rate_bytes, take_picture
 from penstock.cli.output import Output, print_table
-from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
+from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, Execute, OutputOption, Timeout, connect
 from penstock.cli.talk import say
 from penstock.client.metadata import NO_NODE, TopicPartition
 from penstock.client.moving import Mover
@@ -19,14 +19,9 @@ COLUMNS = ("broker", "rack", "replicas", "will be", "leaders", "will be led")
 
 
 def balance(
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this, only show it.")] = False,
+    execute: Execute = False,
     leaders_only: Annotated[bool, typer.Option("--leaders", help="Only leadership moves, no replicas.")] = False,
-    throttle: Annotated[
-        str,
-        typer.Option(
-            "--throttle", metavar="RATE", callback=parse_rate, help="Bytes per second and broker; 0: no limit."
-        ),
-    ] = DEFAULT_THROTTLE,
+    throttle: Throttle = DEFAULT_THROTTLE,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     output: OutputOption = Output.TABLE,
     timeout: Timeout = TIMEOUT_SECONDS,

@@ -8,8 +8,8 @@ from typing import Annotated, Final
 
 import typer
 
-from penstock.cli.cluster_moves import DEFAULT_THROTTLE, carry_out, show_plan
-from penstock.cli.cluster_picture import Picture, names_text, numbers_text, parse_rate, rate_bytes, take_picture
+from penstock.cli.cluster_moves import DEFAULT_THROTTLE, Throttle, carry_out, show_plan
+from penstock.cli.cluster_picture import Picture, names_text, numbers_text, rate_bytes, take_picture
 from penstock.cli.output import Output
 from penstock.cli.plain import DATA_DIR
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
@@ -32,12 +32,7 @@ POLL_SECONDS: Final = 0.2
 def decommission(
     node: Annotated[int, typer.Argument(metavar="NODE", min=0, help="The number of the node.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would move.")] = False,
-    throttle: Annotated[
-        str,
-        typer.Option(
-            "--throttle", metavar="RATE", callback=parse_rate, help="Bytes per second and broker; 0: no limit."
-        ),
-    ] = DEFAULT_THROTTLE,
+    throttle: Throttle = DEFAULT_THROTTLE,
     data_dir: Annotated[
         str, typer.Option("--data-dir", metavar="DIR", help="The folder of `penstock up`, to stop a node of it.")
     ] = DATA_DIR,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from penstock.cli.cluster_picture import Picture, numbers_text
+import typer
+
+from penstock.cli.cluster_picture import Picture, numbers_text, parse_rate
 from penstock.cli.output import Output, bytes_text, print_json, print_table
 from penstock.cli.talk import say
 from penstock.client.admin import Admin
@@ -25,6 +27,10 @@ POLL_SECONDS: Final = 0.1
 POLL_SECONDS_MAX: Final = 1.0
 REPORT_SECONDS: Final = 2.0
 DEFAULT_THROTTLE: Final = "10M"
+Throttle = Annotated[
+    str,
+    typer.Option("--throttle", metavar="RATE", callback=parse_rate, help="Bytes per second and broker; 0: no limit."),
+]
 KAFKA_FORMAT: Final = 1
 COLUMNS: Final = ("topic", "partition", "replicas", "new replicas", "to copy")
 

@@ -13,7 +13,7 @@ from penstock.cli.cluster_moves import begin, carry_out, involved, show_plan, wa
 from penstock.cli.cluster_picture import Picture, numbers_text, parse_brokers, parse_rate, rate_bytes, take_picture
 from penstock.cli.output import Output, print_json, print_rows
 from penstock.cli.places import named_places
-from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
+from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, Execute, OutputOption, Timeout, connect
 from penstock.cli.talk import Refused, say
 from penstock.client.blocking import Client
 from penstock.client.metadata import TopicPartition
@@ -38,7 +38,7 @@ def reassign(
     replication_factor: Annotated[
         int | None, typer.Option("--replication-factor", min=1, help="How many copies of each partition.")
     ] = None,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this, only show it.")] = False,
+    execute: Execute = False,
     throttle: Annotated[
         str | None,
         typer.Option(

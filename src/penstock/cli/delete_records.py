@@ -7,7 +7,7 @@ import typer
 from penstock.cli import completion
 from penstock.cli.output import Output, print_rows
 from penstock.cli.places import Edges, named_places, offsets_at
-from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
+from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, Execute, OutputOption, Timeout, connect
 from penstock.cli.talk import Refused, say
 from penstock.client.admin import Admin
 from penstock.client.blocking import Client
@@ -30,7 +30,7 @@ def delete_records(
             "or a time: 2026-01-31T12:00, @milliseconds, or 7d for a week ago.",
         ),
     ],
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this, only show it.")] = False,
+    execute: Execute = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     output: OutputOption = Output.TABLE,
     timeout: Timeout = TIMEOUT_SECONDS,

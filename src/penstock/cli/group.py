@@ -7,7 +7,7 @@ import typer
 from penstock.cli import completion
 from penstock.cli.output import Output, print_facts, print_json, print_rows, print_table
 from penstock.cli.places import named_places, offsets_at
-from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
+from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, Execute, OutputOption, Timeout, connect
 from penstock.cli.talk import Refused, say
 from penstock.client.blocking import Client
 from penstock.client.groups import Groups
@@ -81,7 +81,7 @@ def reset(
         list[str] | None, typer.Option(help="TOPIC or TOPIC:0,1; may be repeated.", autocompletion=completion.topics)
     ] = None,
     all_topics: Annotated[bool, typer.Option("--all-topics", help="Everything it has committed.")] = False,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this, only show it.")] = False,
+    execute: Execute = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     output: OutputOption = Output.TABLE,
     timeout: Timeout = TIMEOUT_SECONDS,

@@ -25,6 +25,7 @@ Bootstrap = Annotated[
     str,
     typer.Option("--bootstrap", envvar="PENSTOCK_BOOTSTRAP", metavar="HOST:PORT,...", help="Where brokers listen."),
 ]
+Execute = Annotated[bool, typer.Option("--execute", help="Do it; without this, only show it.")]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")]
 Timeout = Annotated[
     float,

@@ -13,6 +13,7 @@ from penstock.client.errors import ClientError, Unreachable, check
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import by_topic
 from penstock.core.base.errors import ErrorCode
+from penstock.core.base.throttles import LISTS, RATES
 from penstock.core.wire.api.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -32,8 +33,6 @@ from penstock.core.wire.api.list_partition_reassignments import (
     ListPartitionReassignmentsTopics,
 )
 
-RATES: Final = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
-LISTS: Final = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 CORDONED: Final = "cordoned.log.dirs"
 CANNOT_CORDON: Final = frozenset({ErrorCode.INVALID_CONFIG, ErrorCode.INVALID_REQUEST, ErrorCode.BROKER_NOT_AVAILABLE})
 PREFERRED: Final = 0

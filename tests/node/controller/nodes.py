@@ -11,43 +11,13 @@ from penstock.core.wire.schema import Request
 from penstock.sim.clients.client import Connection
 from penstock.sim.cluster import ClusterNodes
 from penstock.sim.disk import DiskProfile
-from penstock.sim.events import Event, Witness
 from penstock.sim.machine import BROKER_PORT
-from penstock.sim.network import Endpoint, Link, NetworkProfile
-from penstock.sim.scheduler import SECOND, Scheduler
-from penstock.sim.trace import Trace
+from penstock.sim.network import NetworkProfile
+from penstock.sim.scheduler import SECOND
 from penstock.sim.world import World
+from tests.node.towns import Nobody, Port
 
 NODES = (1, 2, 3)
-
-
-class _Onlooker:
-    """A witness who judges nothing."""
-
-    def __init__(self, scheduler: Scheduler, trace: Trace) -> None:
-        pass
-
-    def see(self, event: Event) -> None:
-        pass
-
-
-class _At:
-    """The world, as a client sees it that asks at one port."""
-
-    def __init__(self, cluster: Nodes, port: int) -> None:
-        self._world = cluster.world
-        self._port = port
-
-    @property
-    def scheduler(self) -> Scheduler:
-        return self._world.scheduler
-
-    @property
-    def witness(self) -> Witness:
-        return self._world.witness
-
-    def dial(self, endpoint: Endpoint, number: int = 1) -> Link:
-        return self._world.dial(endpoint, number, self._port)
 
 
 class Nodes:
@@ -55,7 +25,7 @@ class Nodes:
 
     def __init__(self, seed: int = 1, **settings: str) -> None:
         kind = ClusterNodes(len(NODES), settings)
-        self.world = World(seed, kind, _Onlooker, DiskProfile(), NetworkProfile(), machines=len(NODES))
+        self.world = World(seed, kind, Nobody, DiskProfile(), NetworkProfile(), machines=len(NODES))
         self.world.boot()
         self.wait(self.is_serving)
 
@@ -86,7 +56,7 @@ class Nodes:
         return any(self._controls(number) for number in NODES)
 
     def connect(self, number: int, port: int = BROKER_PORT) -> Connection:
-        connection = Connection("asking", _At(self, port), number)
+        connection = Connection("asking", Port(self.world, port), number)
         self.wait(lambda: connection.ready.resolved)
         return connection
 

@@ -420,6 +420,10 @@ class Log:
         """(timestamp, offset, leader epoch) of the record with the largest timestamp."""
         return reader.max_timestamp(self)
 
+    def has_aborted(self, offset: int) -> bool:
+        """Whether `aborted_transactions` from there on can find any."""
+        return reader.has_aborted(self, offset)
+
     def aborted_transactions(self, offset: int, upto_offset: int) -> Steps[list[AbortedTransaction]]:
         """The aborted transactions that a read_committed reader of this range must know."""
         return reader.aborted_transactions(self, offset, upto_offset)

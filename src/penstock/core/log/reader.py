@@ -143,6 +143,11 @@ def max_timestamp(log: Log) -> Steps[Found | None]:
     return None if found is None else (*found, located.header.leader_epoch)
 
 
+def has_aborted(log: Log, offset: int) -> bool:
+    """Whether there may be aborted transactions from an offset on: known without asking the disk."""
+    return any(segment.aborted.size_bytes for segment in log.segments[_segment_number(log, offset) :])
+
+
 def aborted_transactions(log: Log, offset: int, upto_offset: int) -> Steps[list[AbortedTransaction]]:
     """From the segment of `offset` on, until an entry's last stable offset shows that later ones cannot matter."""
     found: list[AbortedTransaction] = []

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from penstock.core.base.settings import BrokerSettings
+from penstock.core.base.throttles import EVERYONE, LISTS, RATES
 from penstock.core.metadata.balancing import Layout, Shift, Site
 from penstock.core.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE, Image, TopicImage
 from penstock.core.metadata.reassignments import plan_reassignments
@@ -26,11 +27,8 @@ from penstock.core.wire.api.alter_partition_reassignments import (
 from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import ConfigRecord
 
-RATES: Final = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
-LISTS: Final = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 THROTTLE: Final = "auto.balance.throttle.bytes.per.second"
 PENDING: Final = "auto.balance.pending"
-EVERYONE: Final = "*"
 _ALL_BROKERS: Final = ""
 _TRUE: Final = "true"
 _TOPIC_KEY_PREFIX: Final = f"{TOPIC_RESOURCE}/"

@@ -3,8 +3,6 @@ over. Few logs have any, so a fetch first looks whether it needs the disk for th
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from penstock.core.base.ports import Slice, Steps
 from penstock.core.log.log import Log
 from penstock.core.node.views import Outcome
@@ -13,12 +11,10 @@ from penstock.core.wire.api.fetch import AbortedTransaction
 
 def has_aborted(outcome: Outcome) -> bool:
     """Whether any transaction that was aborted can concern what was found."""
-    for interest, data in outcome.found.items():
-        if data.records and interest.partition is not None:
-            log = interest.partition.log
-            if any(segment.aborted.size_bytes for segment in log.segments[_segment_of(log, interest.offset) :]):
-                return True
-    return False
+    return any(
+        data.records and interest.partition is not None and interest.partition.log.has_aborted(interest.offset)
+        for interest, data in outcome.found.items()
+    )
 
 
 def name_aborted(outcome: Outcome) -> Steps[None]:
@@ -39,7 +35,3 @@ def _end_of(log: Log, piece: Slice) -> int:
     holders = (number for number, segment in enumerate(log.segments, 1) if segment.log is piece.file)
     after = next(holders, len(log.segments))
     return log.segments[after].base_offset if after < len(log.segments) else log.end_offset
-
-
-def _segment_of(log: Log, offset: int) -> int:
-    return max(bisect_right(log.segments, offset, key=lambda segment: segment.base_offset) - 1, 0)

@@ -5,19 +5,12 @@ It is meant for copies that are made anew, by a reassignment; who is in sync is 
 
 from __future__ import annotations
 
-from typing import Final
-
 from penstock.core.base.settings import BrokerSettings
+from penstock.core.base.throttles import EVERYONE, FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from penstock.core.partition.follower import Follower
 from penstock.core.partition.partition import Partition
 from penstock.core.partition.replicated import ReplicatedLeader
 from penstock.core.partition.throttle import UNLIMITED, Throttle
-
-EVERYONE: Final = "*"
-LEADER_RATE: Final = "leader.replication.throttled.rate"
-FOLLOWER_RATE: Final = "follower.replication.throttled.rate"
-LEADER_REPLICAS: Final = "leader.replication.throttled.replicas"
-FOLLOWER_REPLICAS: Final = "follower.replication.throttled.replicas"
 
 
 class Throttling:
