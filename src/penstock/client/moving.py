@@ -178,7 +178,7 @@ class Mover:
         for key, entries in _entries(copies).items():
             listed = Admin(self._client).topic_setting(sorted(entries), key)
             for topic, value in listed.items():
-                left = {entry.strip() for entry in (value or "").split(",")} - set(entries[topic])
+                left = {entry.strip() for entry in (value or "").split(",")} - {"", *entries[topic]}
                 change = AlterableConfig(name=key, config_operation=DELETE, value=None)
                 if left:
                     text = ",".join(entries[topic])
