@@ -103,8 +103,10 @@ class Registrar:
         self._offset = offset
         self._previous_epoch = NO_EPOCH
         self._is_ready = False
+        self._has_served = False
         self._question = 0
         self._next: Deadline | None = None
+        self._patience = Deadline(0, lambda: None)
         self._leaving_since_ms = 0
         self._heard_ms = 0
         self._left: Callable[[bool], None] = lambda handed_over: None
@@ -145,16 +147,13 @@ class Registrar:
         """Ask to be let in. `previous_epoch` is the one that the last process of this broker stopped cleanly with."""
         self._profile = profile
         self._previous_epoch = previous_epoch
-        self._enter(State.REGISTERING)
-        give_up_ms = self._host.now_ms + self._host.settings["initial.broker.registration.timeout.ms"]
-        self._host.deadlines.at(give_up_ms, self._give_up_starting)
-        self._speak()
+        self._ask_to_be_let_in()
 
     def resume(self, profile: Profile, epoch: int) -> None:
         """This broker has registered by itself while it was alone; from now on it must be heard of."""
         self._profile = profile
         self.epoch = epoch
-        self._is_ready = True
+        self._is_ready = self._has_served = True
         self._enter(State.CATCHING_UP)
         self._speak()
 
@@ -184,6 +183,16 @@ class Registrar:
         self._speak()
 
     # Asking
+
+    def _ask_to_be_let_in(self) -> None:
+        """Who has served before asks for ever; who has not may have a number that is another's, and gives up."""
+        self._enter(State.REGISTERING)
+        if not self._has_served:
+            self.epoch = NO_EPOCH
+            give_up_ms = self._host.now_ms + self._host.settings["initial.broker.registration.timeout.ms"]
+            self._patience.cancel()
+            self._patience = self._host.deadlines.at(give_up_ms, self._give_up_starting)
+        self._speak()
 
     def _speak(self) -> None:
         """Say what is to be said in this state, now; what was asked before counts no more."""
@@ -249,6 +258,7 @@ class Registrar:
         else:
             own_ms = self.own_lease_end_ms()
             self.lease_end_ms = asked[1] + self.pace.lease_ms if own_ms is None else own_ms
+            self._has_served = True
             self._enter(State.SERVING)
         self._speak_in(CATCHING_UP_MS if self.state is State.CATCHING_UP else self.pace.interval_ms)
 
@@ -259,8 +269,7 @@ class Registrar:
         elif is_stale:
             # Nobody knows this process any more: it was unregistered, or another one has come with its id.
             self._host.log("warning", "the controller does not know this broker's epoch; it registers again")
-            self._enter(State.REGISTERING)
-            self._speak()
+            self._ask_to_be_let_in()
         else:
             self._failed("a heartbeat", answer)
 
