@@ -6,7 +6,9 @@
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv/bin
-PYTEST := $(VENV)/python -m pytest
+# What was compiled is kept, also where Python is told not to keep it: every worker would rewrite the assertions of every
+# test again, and every node that a test starts would compile itself.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(VENV)/python -m pytest
 WORKERS ?= 2
 ARGS ?=
 
@@ -39,8 +41,8 @@ demo-broker: setup-run ## the node alone, with a real client and a kill -9; no S
 test: setup lint ## everything that a change must pass; needs Java 17 and Maven
 	@$(PYTEST) -n $(WORKERS) --dist loadfile $(ARGS)
 
-test-quick: setup ## the tests without sleepers, clients, Spark and JVMs: under a minute
-	@$(PYTEST) -q -n $(WORKERS) --dist loadfile -m "not slow and not java and not client and not spark and not soak" $(ARGS)
+test-quick: setup ## the tests without sleepers, clients, Spark and JVMs, and fewer examples: under a minute
+	@PENSTOCK_QUICK=1 $(PYTEST) -q -n $(WORKERS) --dist loadfile -m "not slow and not java and not client and not spark and not soak" $(ARGS)
 
 lint: setup ## style, format, types and the rules of the house
 	@$(VENV)/ruff check --quiet .

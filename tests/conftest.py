@@ -1,5 +1,6 @@
 """Settings for every test: how many examples, from which seeds, and where tools may leave their files."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -11,7 +12,9 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 ROOT = Path(__file__).resolve().parent.parent
 HYPOTHESIS_HOME = ROOT / ".cache" / "hypothesis"
 EXAMPLES_DEFAULT = 100
+EXAMPLES_QUICK = 30
 SOAK_FACTOR = 20
+GARBAGE_ALLOCATIONS = 20_000
 
 set_hypothesis_home_dir(HYPOTHESIS_HOME)
 
@@ -21,6 +24,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # A deadline per example would measure the machine's other work, not ours.
 settings.register_profile("ci", derandomize=True, max_examples=EXAMPLES_DEFAULT, deadline=None)
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=EXAMPLES_QUICK)
 settings.register_profile(
     "soak",
     max_examples=EXAMPLES_DEFAULT * SOAK_FACTOR,
@@ -28,4 +32,13 @@ settings.register_profile(
     database=DirectoryBasedExampleDatabase(HYPOTHESIS_HOME / "examples"),
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("soak" if os.environ.get("PENSTOCK_SOAK") == "1" else "ci")
+settings.load_profile(
+    "soak" if os.environ.get("PENSTOCK_SOAK") == "1" else "quick" if os.environ.get("PENSTOCK_QUICK") == "1" else "ci"
+)
+
+
+def pytest_collection_finish() -> None:
+    """What was found stays until the end: never walk it again in search of garbage, and look less often, as a node
+    does."""
+    gc.freeze()
+    gc.set_threshold(GARBAGE_ALLOCATIONS)

@@ -10,10 +10,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import typer
+from typer.main import get_command
 
 from penstock.cli.main import main
 from tests.ports import free_base_port
@@ -109,8 +112,20 @@ class Shell:
         self._capture.readouterr()
         with self._patch.context() as patch, _pipe(stdin) as source:
             patch.setattr(sys, "stdin", source)
+            patch.setattr(typer.main, "get_command", _parser)
             code = main([str(argument) for argument in arguments])
         return Result(code, *self._capture.readouterr())
+
+
+def _parser(app: typer.Typer) -> object:
+    return _parser_of(app, len(app.registered_groups))
+
+
+@cache
+def _parser_of(app: typer.Typer, groups: int) -> object:
+    """Typer makes the parser of all commands for each command that is run, which takes longer than most of them. Here
+    it is made once, and again when an optional part has added a group of its own."""
+    return get_command(app)
 
 
 @contextlib.contextmanager

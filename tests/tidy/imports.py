@@ -3,6 +3,9 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+
+from tests.tidy.statements import statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +17,10 @@ class Import:
     line: int
 
 
-def imports_of(source: str) -> list[Import]:
-    return [found for node in ast.walk(ast.parse(source)) for found in _imports_in(node)]
+@cache
+def imports_of(source: str) -> tuple[Import, ...]:
+    """Remembered, because several rules ask for the imports of the same modules."""
+    return tuple(found for node in statements(ast.parse(source)) for found in _imports_in(node))
 
 
 def _imports_in(node: ast.AST) -> Iterator[Import]:

@@ -7,6 +7,8 @@ import ast
 import tomllib
 from pathlib import Path
 
+from tests.tidy.statements import inner_statements
+
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 600
 
@@ -22,7 +24,7 @@ def function_lengths(source: str) -> dict[str, int]:
     lengths: dict[str, int] = {}
 
     def walk(node: ast.AST, prefix: str) -> None:
-        for child in ast.iter_child_nodes(node):
+        for child in inner_statements(node):
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 name = f"{prefix}{child.name}"
                 if not isinstance(child, ast.ClassDef):

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from tests.tidy.imports import imports_of
 from tests.tidy.layers import direction_complaints, third_party_complaints
 from tests.tidy.tree import PACKAGE, module_of, python_files, report
 
@@ -56,6 +57,23 @@ def test_a_wrong_import_is_seen(module: str, source: str) -> None:
 )
 def test_a_right_import_passes(module: str, source: str) -> None:
     assert direction_complaints(module, source) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "class A:\n    def f(self):\n        import uvloop",
+        "async def f():\n    async with x:\n        import uvloop",
+        "if x:\n    pass\nelse:\n    import uvloop",
+        "for x in y:\n    pass\nelse:\n    import uvloop",
+        "try:\n    import uvloop\nfinally:\n    pass",
+        "try:\n    pass\nexcept ImportError:\n    import uvloop",
+        "try:\n    pass\nfinally:\n    import uvloop",
+        "match x:\n    case 1:\n        import uvloop",
+    ],
+)
+def test_an_import_is_seen_in_every_kind_of_block(source: str) -> None:
+    assert [found.module for found in imports_of(source)] == ["uvloop"]
 
 
 def test_a_stranger_in_the_core_is_seen() -> None:

@@ -1,6 +1,7 @@
 """Nothing unfinished, nothing silenced without a reason, nothing that only one machine understands."""
 
 import re
+from functools import cache
 
 import pytest
 
@@ -24,6 +25,7 @@ def sources(*, tests_only: bool = False) -> list[tuple[str, str]]:
     return [(name_of(path), path.read_text()) for path in python_files(below)]
 
 
+@cache
 def texts() -> list[tuple[str, str]]:
     return [(name_of(path), path.read_text()) for path in text_files()]
 
@@ -84,6 +86,7 @@ def test_a_reasonable_line_passes(patterns: list[re.Pattern[str]], line: str) ->
 def test_a_reason_stands_behind_the_mark_or_above_it() -> None:
     mark = "x = f()  # type: ig" + "nore[arg-type]"
     assert unreasoned_complaints("x.py", mark)
+    assert unreasoned_complaints("x.py", f"import x\n{mark}\ny = 1\n") == [f"x.py:2: {mark}"]
     assert unreasoned_complaints("x.py", "import x  # no" + "qa: F401")
     assert unreasoned_complaints("x.py", f"{mark}  # the stub is wrong about None") == []
     assert unreasoned_complaints("x.py", f"# The stub is wrong about None.\n{mark}") == []

@@ -11,8 +11,8 @@ UNFINISHED = [
     re.compile(r"\b(?:place" r"holder|not yet imple" r"mented|coming so" r"on)\b", re.IGNORECASE),
 ]
 UNREASONED = [
-    re.compile(r"#\s*type:\s*ignore(?:\[[^\]]*\])?\s*$"),
-    re.compile(r"#\s*no" r"qa\b(?::\s*[A-Z0-9, ]+)?\s*$"),
+    re.compile(r"#\s*type:\s*ignore(?:\[[^\]]*\])?\s*$", re.MULTILINE),
+    re.compile(r"#\s*no" r"qa\b(?::\s*[A-Z0-9, ]+)?\s*$", re.MULTILINE),
 ]
 SKIPPED = [re.compile(r"\bpytest\.(?:sk" r"ip|mark\.sk" r"ip|mark\.xf" r"ail|xf" r"ail|importor" r"skip)")]
 SLEEPING = [re.compile(r"\btime\.sl" r"eep\("), re.compile(r"\basyncio\.sl" r"eep\((?!0\))")]
@@ -33,6 +33,9 @@ def unreasoned_complaints(name: str, text: str) -> list[str]:
 
 
 def complaints_about(name: str, text: str, patterns: list[re.Pattern[str]]) -> list[str]:
+    """Looks through the whole text at once, and at its lines only where something was found."""
+    if not any(pattern.search(text) for pattern in patterns):
+        return []
     return [
         f"{name}:{number}: {line.strip()[:100]}"
         for number, line in enumerate(text.splitlines(), 1)

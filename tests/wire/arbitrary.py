@@ -7,11 +7,8 @@ nulls, empty and long strings, arrays beyond one length byte, the ends of intege
 import random
 from typing import Any
 
-from hypothesis import settings
-
 from penstock.core.wire.fields import ARRAY, BLOB, RECORDS, STRING, STRUCT, Field, StructSpec
 from penstock.core.wire.schema import Message
-from tests.conftest import EXAMPLES_DEFAULT
 
 INTEGER_RANGES = {
     "int8": (-(2**7), 2**7 - 1),
@@ -30,11 +27,6 @@ LENGTHS = (0, 1, 1, 2, 3, 5, 8, 30)
 RARE_LENGTHS = (126, 127, 128, 200, 20_000)
 ARRAY_LENGTHS = (0, 1, 1, 2, 3)
 RARE_ARRAY_LENGTHS = (126, 127, 128, 300)
-
-
-def rounds(count: int) -> int:
-    """`count` in `make test`, as many times more in `make soak` as its profile says."""
-    return count * settings().max_examples // EXAMPLES_DEFAULT
 
 
 class Arbitrary:

@@ -15,12 +15,13 @@ from penstock.core.wire.api.sync_group import SyncGroupRequest
 from penstock.core.wire.errors import DecodeError
 from penstock.core.wire.fields import Buffer
 from penstock.core.wire.schema import Message
-from tests.wire.arbitrary import Arbitrary, rounds
+from tests.examples import scaled
+from tests.wire.arbitrary import Arbitrary
 from tests.wire.catalog import all_messages, all_versions
 
 CUTS_MAX = 150
-MUTANTS = rounds(40)
-RANDOM_INPUTS = rounds(40)
+MUTANTS = scaled(40)
+RANDOM_INPUTS = scaled(40)
 INPUT_BYTES_MAX = 120
 
 HUGE_COUNTS = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07", b"\xff\xff\x7f", b"\x00\xff\xff\xff\xff\x07")

@@ -11,13 +11,14 @@ import pytest
 
 from penstock.core.wire.fields import BLOB, RECORDS, Field, has_records
 from penstock.core.wire.schema import Message, Struct
+from tests.examples import scaled
 from tests.kafka_peer import kafka_libs
 from tests.kafka_peer.libs import program
-from tests.wire.arbitrary import Arbitrary, rounds
+from tests.wire.arbitrary import Arbitrary
 from tests.wire.catalog import all_versions
 from tests.wire.naive import default_of
 
-EXAMPLES = rounds(4)
+EXAMPLES = scaled(4)
 ORACLE = Path(__file__).parent / "java" / "WireOracle.java"
 ORACLE_TIMEOUT_S = 120
 WITHHELD = ""

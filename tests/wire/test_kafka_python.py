@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from penstock.core.wire.schema import Message
-from tests.wire.arbitrary import Arbitrary, rounds
+from tests.examples import scaled
+from tests.wire.arbitrary import Arbitrary
 from tests.wire.catalog import all_messages
 
-EXAMPLES = rounds(5)
+EXAMPLES = scaled(5)
 KNOWN_MIN = 100
 SKIPPED_MODULES = ("kafka.protocol.old", "kafka.protocol.generate_stubs")
 

@@ -13,10 +13,11 @@ from kio.serial import entity_reader, entity_writer
 
 from penstock.core.wire.fields import STRUCT, ZERO_UUID
 from penstock.core.wire.schema import Message, Request, Response, Struct
-from tests.wire.arbitrary import Arbitrary, rounds
+from tests.examples import scaled
+from tests.wire.arbitrary import Arbitrary
 from tests.wire.catalog import all_messages
 
-EXAMPLES = rounds(5)
+EXAMPLES = scaled(5)
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MILLISECOND = datetime.timedelta(milliseconds=1)
 

@@ -8,11 +8,12 @@ import pytest
 
 from penstock.core.wire.errors import DecodeError
 from penstock.core.wire.schema import Message
+from tests.examples import scaled
 from tests.wire import naive
-from tests.wire.arbitrary import Arbitrary, rounds
+from tests.wire.arbitrary import Arbitrary
 from tests.wire.catalog import all_messages, all_versions
 
-EXAMPLES = rounds(8)
+EXAMPLES = scaled(8)
 
 
 @pytest.mark.parametrize("message", all_messages(), ids=lambda message: message.__name__)
