@@ -5,13 +5,15 @@ leave in the working folder (warehouse, metastore, scratch files) goes to a temp
 """
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.spark.archive import house
+from penstock.spark.interpreter import worker_python
 from penstock.testing import Broker
 from tests.spark.environment import WORKER_PATH, calm_settings
 from tests.spark.stock import connector_jars
@@ -29,7 +31,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session of this test process. Tests leave no query running in it."""
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("PYSPARK_PYTHON", sys.executable)
+        environment.setenv("PYSPARK_PYTHON", worker_python(house(), Path(pyspark.__file__).parent))
         environment.setenv("PYTHONPATH", os.pathsep.join(WORKER_PATH))
         session = start_session(tmp_path_factory.mktemp("spark"))
         session.sparkContext.setLogLevel("ERROR")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from penstock.core.base.errors import PenstockError
+from penstock.spark.wrappers import write_wrapper
 
 # The releases with long support that Spark 4 runs on.
 SUPPORTED: Final = (17, 21, 25)
@@ -72,14 +73,7 @@ def version_of(home: Path) -> int | None:
 
 def wrap(home: Path, house: Path) -> Path:
     """A JAVA_HOME whose `java` drops the one flag that the real one refuses."""
-    java = house / "java" / "bin" / "java"
-    text = _WRAPPER.format(java=home / "bin" / "java")
-    if not java.is_file() or java.read_text() != text:
-        java.parent.mkdir(parents=True, exist_ok=True)
-        fresh = java.with_name(f"java.{os.getpid()}")
-        fresh.write_text(text)
-        fresh.chmod(0o755)
-        fresh.replace(java)
+    java = write_wrapper(house / "java" / "bin" / "java", _WRAPPER.format(java=home / "bin" / "java"))
     return java.parent.parent
 
 

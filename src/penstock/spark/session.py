@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.core.base.errors import PenstockError
 from penstock.spark import java
 from penstock.spark.archive import Archive, house
+from penstock.spark.interpreter import worker_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,8 +136,11 @@ def _prepare_java(chosen: dict[str, str]) -> Archive:
 
 def _prepare_environment(master: str) -> None:
     """Workers run the interpreter that runs this; on other machines the person may know a better one."""
+    from pyspark.find_spark_home import _find_spark_home
+
     if is_local(master):
-        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        python = worker_python(house(), Path(_find_spark_home()))
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = python
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if is_local(master) or _is_loopback(master):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from penstock.spark.session import SparkMissing, local_cores, plan, require_spark, session
@@ -15,11 +16,15 @@ PROGRAM = """
 import json, os, penstock.spark
 spark = penstock.spark.session("trial", master="local[2]", settings={"spark.driver.extraJavaOptions": "-Dtrial=yes"})
 rows = spark.range(100).mapInArrow(lambda batches: batches, "id long").count()
+def found(_):
+    import pyspark, sys
+    return sys.executable, pyspark.__file__
+worker, modules = spark.sparkContext.parallelize([1], 1).map(found).first()
 spark.sql("create table kept using parquet as select 1 as one")
 jvm = spark.sparkContext._jvm.java.lang.System
 same = penstock.spark.session() is spark
 print(json.dumps({"rows": rows, "trial": jvm.getProperty("trial"), "host": spark.conf.get("spark.driver.host"),
-                  "ui": spark.sparkContext.uiWebUrl, "python": os.environ["PYSPARK_PYTHON"], "same": same,
+                  "ui": spark.sparkContext.uiWebUrl, "worker": worker, "modules": modules, "same": same,
                   "parallel": spark.sparkContext.defaultParallelism}))
 """
 
@@ -70,7 +75,8 @@ def test_a_session_works_and_leaves_nothing_where_it_stood(tmp_path: Path) -> No
         "trial": "yes",
         "host": "127.0.0.1",
         "ui": None,
-        "python": sys.executable,
+        "worker": sys.executable,
+        "modules": pyspark.__file__,
         "same": True,
         "parallel": 2,
     }

@@ -21,7 +21,7 @@ from penstock.spark.rows.prefetching import Ahead
 from penstock.spark.rows.tasks import ReadTask
 
 # Besides the answer that is being decoded and the one that is coming in, this much may wait.
-WAITING_BYTES_MAX: Final = 16 * 1024 * 1024
+WAITING_BYTES_MAX: Final = 8 * 1024 * 1024
 
 
 class DataLost(PenstockError):

@@ -31,11 +31,13 @@ def read_column(data: Bytes, positions: Numbers, bytes_max: int = BYTES_MAX_32) 
     while len(longer):
         if length == bytes_max:
             raise CorruptBatch(f"a varint has more than {bytes_max} bytes")
-        byte = data[after[longer]]
+        # Often it is all of them, as with the sizes of large records; they need not be picked out.
+        chosen = slice(None) if len(longer) == len(raw) else longer
+        byte = data[after[chosen]]
         if length == BYTES_MAX_64 - 1 and (byte > 1).any():
             raise CorruptBatch("a varint has more than 64 bits")
-        raw[longer] |= (byte & 0x7F).astype(np.uint64) << np.uint64(7 * length)
-        after[longer] += 1
+        raw[chosen] |= (byte & 0x7F).astype(np.uint64) << np.uint64(7 * length)
+        after[chosen] += 1
         longer = longer[byte > 0x7F]
         length += 1
     return _zigzag(raw), after
