@@ -55,6 +55,7 @@ class Log:
         "_accepted_headers",
         "_recent_offsets",
         "_recent_positions",
+        "aborted_end",
         "active",
         "blocked",
         "cleaned_offset",
@@ -104,6 +105,8 @@ class Log:
         self.end_offset = 0
         self.written_offset = 0
         self.synced_offset = 0
+        # No transaction was aborted here or above; below there may have been some, if only before compaction.
+        self.aborted_end = 0
         # Below this the cleaner has been; None until it was there once.
         self.cleaned_offset: int | None = None
         # Below this sealed segments were compressed, or had nothing to gain from it.
@@ -217,6 +220,7 @@ class Log:
         aborted = replay_batch(self.producers, batch, 0, header, base_offset)
         if aborted is not None:
             self.active.aborted.append(aborted)
+            self.aborted_end = base_offset + 1
 
     def _spill_index(self, segment: Segment) -> None:
         """Write index entries out once enough of them are in memory."""

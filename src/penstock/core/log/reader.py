@@ -145,7 +145,10 @@ def max_timestamp(log: Log) -> Steps[Found | None]:
 
 def has_aborted(log: Log, offset: int) -> bool:
     """Whether there may be aborted transactions from an offset on: known without asking the disk."""
-    return any(segment.aborted.size_bytes for segment in log.segments[_segment_number(log, offset) :])
+    if offset >= log.aborted_end:
+        # The usual case, however many segments are ahead.
+        return False
+    return any(segment.has_aborted for segment in log.segments[_segment_number(log, offset) :])
 
 
 def aborted_transactions(log: Log, offset: int, upto_offset: int) -> Steps[list[AbortedTransaction]]:

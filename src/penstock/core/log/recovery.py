@@ -199,12 +199,23 @@ def _finish(log: Log, standing: Standing, now_ms: int) -> Steps[None]:
     log.active = log.segments[-1]
     if log.end_offset and not log.size_bytes():
         yield from anchor(log)
+    log.aborted_end = _aborted_end(log)
     log.written_offset = log.end_offset
     log.synced_offset = log.end_offset if standing.clean else min(standing.recovery_point, log.end_offset)
     log.epochs.truncate_end(log.end_offset)
     log.epochs.truncate_start(log.start_offset)
     log.producers.expire(now_ms, log.context.producer_id_expiration_ms)
     yield from _drop_stray_snapshots(log)
+
+
+def _aborted_end(log: Log) -> int:
+    """The end of the last segment in which a transaction was aborted."""
+    end_offset = log.end_offset
+    for segment in reversed(log.segments):
+        if segment.has_aborted:
+            return end_offset
+        end_offset = segment.base_offset
+    return 0
 
 
 def _drop_stray_snapshots(log: Log) -> Steps[None]:

@@ -84,6 +84,11 @@ class Segment:
             self._aborted = TransactionIndex(path_of(self.folder, self.base_offset, TXN_INDEX), self._cache)
         return self._aborted
 
+    @property
+    def has_aborted(self) -> bool:
+        """Whether transactions were aborted in it: asked without making an index for that."""
+        return self._aborted is not None and self._aborted.size_bytes > 0
+
     def indexes(self) -> tuple[IndexFile, IndexFile, IndexFile]:
         return self.offsets, self.times, self.aborted
 

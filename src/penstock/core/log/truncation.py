@@ -61,6 +61,7 @@ def truncate_to(log: Log, offset: int) -> Steps[None]:
     log.end_offset = log.written_offset = offset if located is None else min(offset, located.header.base_offset)
     log.synced_offset = min(log.synced_offset, log.end_offset)
     log.start_offset = min(log.start_offset, log.end_offset)
+    log.aborted_end = min(log.aborted_end, log.end_offset)
     dropped = [later for later in log.segments if later.base_offset > segment.base_offset]
     drop_unwritten(log, segment, position)
     for later in dropped:
@@ -86,7 +87,7 @@ def restart_at(log: Log, offset: int, now_ms: int) -> Steps[None]:
     log.active = Segment(log.dir, offset, log.context.index_cache, now_ms)
     log.segments = [log.active]
     log.start_offset = log.end_offset = log.written_offset = log.synced_offset = offset
-    log.cleaned_offset, log.packed_offset = None, 0
+    log.cleaned_offset, log.packed_offset, log.aborted_end = None, 0, 0
     log.producers = Producers()
     log.epochs.truncate_end(0)
     log.pending_snapshots.clear()
