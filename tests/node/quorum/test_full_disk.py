@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Callable
+from itertools import count
+
+import pytest
+
+from penstock.core.base.ports import Append, Done, FileFailure, FileOp, Pause, Rename
 from penstock.core.node.node import Node
 from penstock.core.node.quorum.snapshot_files import SnapshotFiles
 from penstock.core.raft.ids import SnapshotId
+from penstock.sim.cluster import ClusterNodes
 from penstock.sim.disk import DiskProfile
+from penstock.sim.dynamic import FOLDER
 from penstock.sim.network import NetworkProfile
 from penstock.sim.scheduler import SECOND
 from penstock.sim.voters.court import Court
 from penstock.sim.voters.nodes import VoterNodes
 from penstock.sim.world import World
 from tests.log.memory_files import MemoryFiles, drive
+from tests.node.towns import Town
 
 LONG = 600 * SECOND
 
@@ -101,3 +111,78 @@ def test_a_piece_of_a_snapshot_may_come_again() -> None:
     assert files.content(path) == b"abcdefgh"
     drive(files, snapshots.write_chunk(name, 0, b"ab"))
     assert files.content(path) == b"ab"
+
+
+METADATA = f"{FOLDER}/"
+SOON_SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "1000"}
+
+
+def is_rename(op: FileOp) -> bool:
+    return isinstance(op, Rename) and op.path.startswith(METADATA) and op.path.endswith(".checkpoint")
+
+
+def is_new_log(op: FileOp) -> bool:
+    if not isinstance(op, Append) or op.data:
+        return False
+    return op.file.path.startswith(METADATA) and op.file.path.endswith(".log")
+
+
+def left_behind() -> tuple[Town, int]:
+    """A cluster, and a machine that is down, for which the others have nothing left but a snapshot."""
+    town = Town(3, ClusterNodes(3, SOON_SNAPSHOTS))
+    town.boot(1, 2, 3)
+    victim = next(number for number in town.world.sites if number != town.leader)
+    known = town.node(victim).quorum.log.end_offset
+    town.world.sites[victim].machine.crash()
+    numbers = count()
+    while town.node(town.leader).quorum.log.start_offset <= known:
+        assert town.create(town.leader, f"t{next(numbers)}", replicas=2) == 0
+    return town, victim
+
+
+def refuse(town: Town, number: int, is_refused: Callable[[FileOp], bool]) -> list[FileOp]:
+    """From now on a disk has no room for certain operations; gives those that found none. Clear it to end this."""
+    disk, refused = town.world.sites[number].disk, list[FileOp]([Pause()])
+    honest = disk.perform
+
+    def perform(op: FileOp, done: Done) -> object:
+        if not refused or not is_refused(op):
+            return honest(op, done)
+        refused.append(op)
+        return FileFailure(errno.ENOSPC, "no space left on device")
+
+    disk.perform = perform  # type: ignore[method-assign]  # a disk to be worked on
+    return refused
+
+
+@pytest.mark.parametrize("is_refused", [is_rename, is_new_log])
+def test_a_snapshot_is_installed_when_there_is_room(
+    is_refused: Callable[[FileOp], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[str] = []
+    town, victim = left_behind()
+    monkeypatch.setattr(Node, "log", lambda self, level, text: lines.append(text))
+    refused = refuse(town, victim, is_refused)
+    town.world.boot([victim])
+    town.wait(lambda: len(refused) > 3)
+    node = town.node(victim)
+    assert node.state != "failed"
+    assert node.metrics.metadata_snapshots_installed == 0
+    assert len([line for line in lines if "will be tried again" in line]) == 1, lines
+    refused.clear()
+    town.wait(lambda: node.metrics.metadata_snapshots_installed == 1)
+    town.wait(lambda: node.state == "running" and node.image.offset >= town.node(town.leader).image.offset - 1)
+    assert town.node(victim) is node, "nobody was started anew"
+    assert town.create(town.leader, "after", replicas=3) == 0
+
+
+def test_who_waits_for_room_can_be_stopped() -> None:
+    town, victim = left_behind()
+    refused = refuse(town, victim, is_new_log)
+    town.world.boot([victim])
+    town.wait(lambda: len(refused) > 1)
+    node = town.node(victim)
+    town.wait(lambda: len(refused) > 3)
+    assert town.node(victim) is node
+    town.world.sites[victim].machine.turn(lambda _: node.stop())
+    town.wait(lambda: node.state == "stopped")

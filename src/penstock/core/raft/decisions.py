@@ -111,6 +111,11 @@ class Ready:
     news: list[LeaderIs | Committed] = fresh(default_factory=list)
     drop_before: SnapshotId | None = None
 
+    def __bool__(self) -> bool:
+        """Whether there is anything to do: most events leave nothing."""
+        said = self.sends or self.answers or self.news
+        return bool(said or self.storage or self.flush or self.save is not None or self.drop_before is not None)
+
 
 @frozen
 class NotLeader:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import FileFailure, Pause, Steps
@@ -19,6 +19,7 @@ from penstock.core.node.link import Address
 from penstock.core.node.links import RAFT
 from penstock.core.node.quorum import state_file
 from penstock.core.node.quorum.answering import answer_with_body
+from penstock.core.node.quorum.patience import FULL, Patient
 from penstock.core.node.quorum.raft_log import MetadataLog
 from penstock.core.node.quorum.snapshot_files import Loaded, SnapshotFiles
 from penstock.core.node.slots import Answerable
@@ -79,6 +80,9 @@ class Driver:
         # Raft's time begins with the wall clock's and runs with the one that nobody can set.
         self._offset_ms = node.now_ms - node.now_us // 1000
         self._storage: deque[Truncate | WriteChunk | Install] = deque()
+        # What was begun of the first of them, if that is more than can be done twice.
+        self._begun: Patient[object] | None = None
+        self._lacks_room = False
         self._deadline: Deadline | None = None
         self._is_pumping = False
         self._is_ended = False
@@ -190,7 +194,7 @@ class Driver:
             return
         self._is_pumping = True
         try:
-            while self._node.state != "failed" and (ready := raft.ready()) != Ready():
+            while self._node.state != "failed" and (ready := raft.ready()):
                 self._perform(ready)
         finally:
             self._is_pumping = False
@@ -252,31 +256,39 @@ class Driver:
             self._node.tasks.run(self._store(), self._stored)
 
     def _store(self) -> Steps[None]:
-        """One operation after the other. Raft takes nothing in while its log is cut or replaced."""
+        """One operation after the other; where the disk is full, the first one waits. Raft takes nothing in while its
+        log is cut or replaced."""
         while self._storage:
-            match self._storage.popleft():
-                case WriteChunk(snapshot_id, position, data) as chunk:
-                    try:
-                        yield from self._files.write_chunk(snapshot_id, position, data)
-                    except FileFailure:
-                        self._storage.appendleft(chunk)
-                        raise
-                case Truncate(offset):
-                    while self._log.writes or self._log.orphans:
-                        yield Pause()
-                    yield from self._log.truncate_to(offset)
-                    self.raft_log.take_losses()
-                    self._node.metrics.metadata_truncations += 1
-                    self._tell(lambda raft: raft.on_truncated(self.now_ms))
-                case Install(snapshot_id, size_bytes):
-                    controls = (yield from self._owner.install(Snapshot(snapshot_id, size_bytes))).controls
-                    self.raft_log.take_losses()
-                    self._node.metrics.metadata_snapshots_installed += 1
-                    self._tell(partial(_installed, controls, self.now_ms))
+            first = self._storage[0]
+            if isinstance(first, WriteChunk):
+                yield from self._files.write_chunk(first.id, first.position, first.data)
+            else:
+                self._begun = self._begun or Patient(self._replace(first))
+                yield from self._begun.go_on()
+                self._begun = None
+            self._storage.popleft()
+            self._lacks_room = False
+
+    def _replace(self, decision: Truncate | Install) -> Steps[None]:
+        if isinstance(decision, Truncate):
+            while self._log.writes or self._log.orphans:
+                yield Pause()
+            yield from self._log.truncate_to(decision.offset)
+            self.raft_log.take_losses()
+            self._node.metrics.metadata_truncations += 1
+            self._tell(lambda raft: raft.on_truncated(self.now_ms))
+        else:
+            controls = (yield from self._owner.install(Snapshot(decision.id, decision.size_bytes))).controls
+            self.raft_log.take_losses()
+            self._node.metrics.metadata_snapshots_installed += 1
+            self._tell(partial(_installed, controls, self.now_ms))
 
     def _stored(self, outcome: object) -> None:
         self._is_storing = False
-        if _may_pass(outcome) and self._storage and isinstance(self._storage[0], WriteChunk):
+        if _may_pass(outcome) and (self._begun is None or outcome.errno in FULL):
+            if not self._lacks_room:
+                self._node.log("error", f"metadata from the leader cannot be stored and will be tried again: {outcome}")
+            self._lacks_room = True
             self._try_again(self._begin_storing)
         elif isinstance(outcome, Exception):
             self._fail(outcome)
@@ -332,7 +344,7 @@ class Driver:
             ticket.reply(outcome)
 
 
-def _may_pass(outcome: object) -> bool:
+def _may_pass(outcome: object) -> TypeGuard[FileFailure]:
     """Whether a disk has failed in a way that leaves nothing in doubt: a full one may have room again."""
     return isinstance(outcome, FileFailure) and not isinstance(outcome, SyncFailed)
 
