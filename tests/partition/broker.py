@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.base.ports import Slice, Steps
+from penstock.core.base.ports import MakeDir, Slice, Steps
 from penstock.core.base.settings import TopicSettings
 from penstock.core.base.steps import Tasks
 from penstock.core.log.directory import LogDirectory
@@ -20,6 +20,7 @@ from penstock.core.log.settings import LogContext
 from penstock.core.metadata.image import RECOVERING, Image, PartitionImage
 from penstock.core.node.deadlines import Deadlines
 from penstock.core.node.fetching import Fetching
+from penstock.core.node.lineage import Lineage
 from penstock.core.node.silence import Silence
 from penstock.core.node.slots import Part, Pending
 from penstock.core.node.throttling import Throttling
@@ -93,8 +94,9 @@ class Broker:
         self.is_alive = False
         self.paused_until_ms = 0
         self.dice = world.chance.fork(f"broker-{broker_id}")
-        # The disk, and what a clean stop leaves on it.
+        # The disk, and what a clean stop leaves on it; and how often its machine was without power.
         self.disk = Disk()
+        self.blackouts = 0
 
     # Living and dying
 
@@ -104,10 +106,12 @@ class Broker:
         delay = Random(f"{world.chance.name} {self.id} {self.life}") if world.shape.slow_disks else None
         self.files = MemoryFiles(self.disk, delay)
         self.tasks = Tasks(self.files)
-        self.directory = LogDirectory(ROOT, LogContext(self.files, self.tasks, IndexCache()))
-        drive(self.files, self.directory.load(self._settings, world.now_ms))
         self.epoch = UNCLEAN
         self.image: Image = world.controller.image
+        self.lineage = Lineage(ROOT, f"boot {self.blackouts}", self.dice.bytes(16))
+        context = LogContext(self.files, self.tasks, IndexCache(), before_loss=self.lineage.cut)
+        self.directory = LogDirectory(ROOT, context)
+        drive(self.files, self._open())
         self.partitions: dict[Key, Partition] = {}
         self.seen: dict[Partition, int] = {}
         self.lease_end_ms = 0
@@ -130,27 +134,36 @@ class Broker:
         world.later(self, TICK_MS, self._tick)
         world.later(self, HEARTBEAT_MS, self._beat)
 
+    def _open(self) -> Steps[None]:
+        """As a node does that finds logs."""
+        yield MakeDir(ROOT)
+        yield from self.directory.read_clean_mark()
+        yield from self.lineage.begin(self.image.brokers.get(self.id), self.directory.broker_epoch)
+        yield from self.directory.load(self._settings, self.world.now_ms)
+
     def stop(self, *, power_lost: bool) -> None:
-        """What is under way is done or lost, in any order that the disk allows."""
+        """What is under way is done or lost; of one file all is lost from some operation on."""
         self.is_alive = False
         self.life += 1
+        lost: list[object] = []
         while self.files.pending and self.dice.happens(0.7):
-            self.files.pending.pop(0) if self.dice.happens(0.3) else self._finish_silently()
+            file, op, _ = self.files.pending.pop(0)
+            if self.dice.happens(0.3) or any(file is each for each in lost):
+                lost.append(file)
+            else:
+                self.files._do(op)
         self.files.pending.clear()
         if power_lost:
+            self.blackouts += 1
             self.disk.lose_power(Random(self.dice.bytes(8)))
-
-    def _finish_silently(self) -> None:
-        _, op, _ = self.files.pending.pop(0)
-        self.files._do(op)
 
     def close(self) -> None:
         """A clean stop: everything is synced, and a mark says with which epoch."""
         marks = {key: partition.high_watermark for key, partition in self.partitions.items()}
         for partition in self.partitions.values():
             partition.remove(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        # One that was never let in leaves the mark that it found.
-        epoch = self.directory.broker_epoch if self.epoch == UNCLEAN else self.epoch
+        # One that was never let in vouches for the one before it.
+        epoch = self.lineage.previous_epoch if self.epoch == UNCLEAN else self.epoch
         drive(self.files, self.directory.close(marks, epoch))
         self.is_alive = False
         self.life += 1
@@ -197,9 +210,12 @@ class Broker:
     # The controller
 
     def _register(self) -> None:
-        previous = self.directory.broker_epoch if self.directory.was_clean else UNCLEAN
+        controller, lineage = self.world.controller, self.lineage
         self.world.network.ask_controller(
-            self, lambda: self.world.controller.register(self.id, previous), self._registered, ASK_MS
+            self,
+            lambda: controller.register(self.id, lineage.incarnation, lineage.previous_epoch),
+            self._registered,
+            ASK_MS,
         )
 
     def _registered(self, epoch: int | None) -> None:
@@ -251,10 +267,12 @@ class Broker:
             log = drive(MemoryFiles(self.disk), self.directory.create(*_made(key, topic_id), settings, self.now_ms))
         current = self.partitions.get(key)
         stored = self.directory.high_watermarks.get(key, 0)
-        replica = Replica(*key, topic_id, log)
+        replica, before = Replica(*key, topic_id, log), None if current is None else current.leader_epoch
         role = role_of(replica, settings, _assignment(known), current, self.around, stored)
         if role is not current:
             self._replace(key, current, role)
+        elif role.leads and role.leader_epoch != before:
+            self.world.leads(self, key, role)
 
     def _replace(self, key: Key, current: Partition | None, role: Partition) -> None:
         self.partitions[key] = role

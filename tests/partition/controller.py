@@ -26,7 +26,6 @@ class Controller:
         self._world = world
         self.cluster = Cluster(list(brokers))
         self._heard_ms: dict[int, int] = {}
-        self._incarnation = 0
         world.at(10, self._expire)
 
     @property
@@ -36,15 +35,14 @@ class Controller:
     def partition(self, key: Key) -> PartitionImage:
         return self.cluster.partition(*key)
 
-    def register(self, broker_id: int, previous_epoch: int) -> int:
+    def register(self, broker_id: int, incarnation: bytes, previous_epoch: int) -> int | None:
         """A new process; the old one's session ends with that. Gives the epoch of the new one."""
+        process = self._world.brokers[broker_id].lineage.incarnation
+        if self.cluster.broker(broker_id).incarnation == process != incarnation:
+            # It comes late, from a process whose successor is connected.
+            return None
         self._fence(broker_id)
-        self._incarnation += 1
-        planned = self.cluster.register(
-            broker_id,
-            incarnation_id=self._incarnation.to_bytes(16, "big"),
-            previous_broker_epoch=previous_epoch,
-        )
+        planned = self.cluster.register(broker_id, incarnation_id=incarnation, previous_broker_epoch=previous_epoch)
         self._published()
         return planned.epoch
 

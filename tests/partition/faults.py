@@ -11,14 +11,15 @@ from tests.partition.world import FAULTS_MS, Shape, World
 class Script:
     """Keeps a world busy until its faults are over.
 
-    A replica that was killed or lost its power is `doubtful` until it is in every in-sync set again. Power may be lost
-    where at most `min.insync.replicas` - 1 are doubtful: with more, what was acknowledged may be gone for good."""
+    A replica that lost its power is `doubtful` until it is in every in-sync set again. Power may be lost where at most
+    `min.insync.replicas` - 1 are doubtful: with more, what was acknowledged may be gone for good. Who was killed has
+    lost nothing, however many they are."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._dice: Chance = world.chance.fork("faults")
         self._end_ms = world.now_ms + FAULTS_MS
-        self._doubtful: dict[int, bool] = {}
+        self._doubtful: set[int] = set()
         kinds = (self._crash, self._crash, self._lose_power, self._lose_power, self._stop_someone, self._pause)
         cuts = (self._isolate, self._isolate, self._cut_one, self._cut_off_controller)
         self._faults = (*kinds, *cuts, self._leave_one_in_doubt)
@@ -52,17 +53,17 @@ class Script:
             everywhere = all(broker_id in world.controller.partition(key).isr for key in world.keys)
             is_registered = broker.is_alive and world.controller.cluster.broker(broker_id).epoch == broker.epoch
             if is_registered and everywhere:
-                del self._doubtful[broker_id]
+                self._doubtful.remove(broker_id)
 
-    def _is_bearable(self, broker: Broker, *, power_lost: bool) -> bool:
+    def _is_bearable(self, broker: Broker) -> bool:
         self._refresh_doubts()
-        doubtful = {**self._doubtful, broker.id: self._doubtful.get(broker.id, False) or power_lost}
-        return len(doubtful) < self._world.shape.in_sync_min or not any(doubtful.values())
+        return len(self._doubtful | {broker.id}) < self._world.shape.in_sync_min
 
     def _kill(self, broker: Broker, *, power_lost: bool, down_ms: int | None = None) -> None:
-        if self._is_over or not broker.is_alive or not self._is_bearable(broker, power_lost=power_lost):
+        if self._is_over or not broker.is_alive or (power_lost and not self._is_bearable(broker)):
             return
-        self._doubtful[broker.id] = self._doubtful.get(broker.id, False) or power_lost
+        if power_lost:
+            self._doubtful.add(broker.id)
         self._world.counts["power losses" if power_lost else "crashes"] += 1
         broker.stop(power_lost=power_lost)
         self._restart_later(broker, down_ms)

@@ -11,6 +11,8 @@ from penstock.core.base.errors import ErrorCode
 from penstock.core.log.log import Log
 from penstock.core.log.producers import Producers
 from penstock.core.metadata import alter_partition
+from penstock.core.node.lineage import Lineage
+from penstock.core.node.registrar import NO_EPOCH
 from penstock.core.node.views import Interest
 from penstock.core.partition import replicated
 from penstock.core.partition.divergence import EpochEnd
@@ -91,14 +93,11 @@ def _no_fencing() -> list[Patch]:
 
 def _unclean_restart_kept() -> list[Patch]:
     """Every stop counts as a clean one."""
-    honest = Broker._register
 
-    def register(self: Broker) -> None:
-        self.directory.was_clean = True
-        self.directory.broker_epoch = self.world.controller.cluster.broker(self.id).epoch
-        honest(self)
+    def previous_epoch(self: Lineage) -> int:
+        return NO_EPOCH if self._known is None else self._known.epoch
 
-    return [(Broker, "_register", register)]
+    return [(Lineage, "previous_epoch", property(previous_epoch))]
 
 
 def _lease_ignored() -> list[Patch]:

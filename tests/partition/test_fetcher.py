@@ -146,6 +146,18 @@ def test_an_error_lets_its_partition_rest_and_no_other() -> None:
     assert said(fetcher.next(NOW_MS + 1_000)) == {1: 0}
 
 
+def test_who_rested_when_nothing_was_asked_for_is_forgotten_with_the_next_request() -> None:
+    fetcher = fetcher_of(follower_of(0))
+    fetcher.next(NOW_MS)
+    fetcher.answered(response(of(0, refused(ErrorCode.NOT_LEADER_OR_FOLLOWER))), NOW_MS)
+    assert fetcher.next(NOW_MS) is None
+    fetcher.add(follower_of(1))
+    request = fetcher.next(NOW_MS)
+    assert said(request) == {1: 0}
+    assert request is not None
+    assert forgotten(request) == [0], "or the leader would go on sending it"
+
+
 def test_while_a_disk_is_busy_its_partition_is_not_asked_for_and_others_do_not_wait_long() -> None:
     stage = Stage(slow=True)
     slow, quick = stage.follow(), follower_of(1)

@@ -88,6 +88,12 @@ def test_it_cuts_to_where_the_leader_says_that_the_epoch_ends() -> None:
     assert follower.truncations == 1
 
 
+def test_a_leader_that_has_nothing_of_its_epochs_leaves_it_nothing() -> None:
+    follower = Stage(filled=5).follow()
+    follower.take(parts_at(3, 0), NOW_MS)
+    assert follower.position == Position(0, -1, 0, 5)
+
+
 def test_an_epoch_that_it_does_not_know_itself_needs_another_look() -> None:
     stage = Stage()
     for epoch in (1, 3, 3):
@@ -106,6 +112,21 @@ def test_what_is_committed_is_cut_only_for_a_leader_that_may_lack_it() -> None:
     unclean = Stage(filled=5, known=4).follow(may_lose=True)
     unclean.take(parts_at(4, 3), NOW_MS)
     assert (unclean.log.end_offset, unclean.high_watermark) == (3, 3)
+
+
+def test_who_watched_a_replica_whose_role_is_over_hears_of_it_once_and_is_let_go() -> None:
+    class Watching:
+        heard = 0
+
+        def news(self, size: int) -> None:
+            self.heard += 1
+
+    watcher, follower = Watching(), Stage(filled=1).follow()
+    follower.watchers[watcher] = None
+    follower.remove()
+    follower.remove()
+    assert watcher.heard == 1
+    assert not follower.watchers
 
 
 def test_once_it_has_followed_its_leader_is_trusted() -> None:

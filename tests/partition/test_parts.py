@@ -96,15 +96,17 @@ def test_an_image_gives_a_role() -> None:
     assert type(play(stage, None, leader=-1)) is Follower
 
 
-def test_a_role_stays_while_its_epoch_lasts_and_hears_what_is_new() -> None:
+def test_a_role_stays_while_its_epoch_lasts_or_it_leads_on_and_hears_what_is_new() -> None:
     stage = Stage()
     leader = play(stage, None)
     assert play(stage, leader, isr=(1, 2), partition_epoch=8) is leader
     assert isinstance(leader, ReplicatedLeader)
     assert leader.in_sync.isr == {1, 2}
-    assert play(stage, leader, epoch=6) is not leader
-    follower = play(stage, leader, epoch=6, leader=2)
-    assert play(stage, follower, epoch=6, leader=2, isr=(2,)) is follower
+    assert play(stage, leader, epoch=6, partition_epoch=9) is leader
+    assert leader.leader_epoch == 6
+    follower = play(stage, leader, epoch=7, leader=2)
+    assert play(stage, follower, epoch=7, leader=2, isr=(2,)) is follower
+    assert play(stage, follower, epoch=8, leader=2) is not follower
 
 
 def test_a_lone_leader_that_gets_followers_becomes_another() -> None:
@@ -112,7 +114,7 @@ def test_a_lone_leader_that_gets_followers_becomes_another() -> None:
     lone = play(stage, None, replicas=(1,), isr=(1,))
     joined = play(stage, lone, replicas=(1, 2), isr=(1,), partition_epoch=8)
     assert type(joined) is ReplicatedLeader
-    assert type(play(stage, joined, replicas=(1,), isr=(1,), partition_epoch=9)) is Leader
+    assert play(stage, joined, replicas=(1,), isr=(1,), partition_epoch=9) is joined, "who waits there is left in peace"
 
 
 def test_the_high_watermark_goes_from_role_to_role() -> None:

@@ -16,8 +16,9 @@ from penstock.core.raft.roles import Follower
 from penstock.core.wire.api import begin_quorum_epoch, end_quorum_epoch, fetch, fetch_snapshot
 from penstock.core.wire.schema import Request
 from penstock.core.wire.stored.cluster_metadata import ConfigRecord
+from penstock.sim.dynamic import DynamicNodes
 from tests.log.memory_files import Disk, Inode
-from tests.node.towns import DynamicNodes, Town
+from tests.node.towns import Town
 from tests.node.world import Client, Seeded, World
 from tests.settings_act.trial import NOTHING, Trial
 

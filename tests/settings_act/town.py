@@ -239,12 +239,16 @@ class Town:
 
     def append(self, number: int, size: int = 10, acks: int = -1, timeout_s: float = SOON_S) -> int:
         """Produce one record to `t`; gives the error code."""
+        request = self.record(size, acks, timeout_s)
+        code: int = self.ask(number, request, timeout_s + 1).responses[0].partition_responses[0].error_code
+        return code
+
+    def record(self, size: int = 10, acks: int = -1, timeout_s: float = SOON_S) -> ProduceRequest:
+        """What a producer sends for one record."""
         batch = bytes(build_batch([(None, bytes(size), (), self.now_ms)]))
         data = PartitionProduceData(index=0, records=batch)
         topics = [TopicProduceData(name="t", topic_id=self.topic_id, partition_data=[data])]
-        request = ProduceRequest(acks=acks, timeout_ms=int(timeout_s * 1000), topic_data=topics)
-        code: int = self.ask(number, request, timeout_s + 1).responses[0].partition_responses[0].error_code
-        return code
+        return ProduceRequest(acks=acks, timeout_ms=int(timeout_s * 1000), topic_data=topics)
 
     @property
     def topic_id(self) -> bytes:

@@ -40,8 +40,8 @@ class ClusterWatch:
         self._life = 0
         self._image = Image()
         self._role: object = None
-        self._states: dict[Replica, tuple[int, int]] = {}
-        self._led: dict[Replica, Leads] = {}
+        self._states: dict[Replica, tuple[int, int, int]] = {}
+        self._led: dict[tuple[Replica, int], Leads] = {}
         self._ends: dict[Log, int] = {}
         self._counting = Counting(trace, COUNTED)
         overview.add(self)
@@ -81,10 +81,11 @@ class ClusterWatch:
         if self._overview.has_fenced(self.number, node.image) and _trusts(node.cluster.registrar):
             self._witness.see(Trusts(self.number, self._life))
         states = self._states
-        for replica in node.replicas:
-            # Most of them have not moved, and this is done after every turn.
-            if states.get(replica) != (replica.log.end_offset, replica.high_watermark):
-                self._look_at(replica)
+        for replicas in node.replicas.by_id.values():
+            for replica in replicas.values():
+                # Most of them have not moved, and this is done after every turn.
+                if states.get(replica) != (replica.log.end_offset, replica.high_watermark, replica.leader_epoch):
+                    self._look_at(replica)
         if is_new:
             self._overview.came(self.number)
 
@@ -126,18 +127,18 @@ class ClusterWatch:
 
     def _look_at(self, replica: Replica) -> None:
         end, watermark = replica.log.end_offset, replica.high_watermark
-        _, before = self._states.get(replica, (0, None))
-        self._states[replica] = (end, watermark)
+        _, *before = self._states.get(replica, (0,))
+        self._states[replica] = (end, watermark, replica.leader_epoch)
         self._trace.counts["truncations"] += end < self._ends.get(replica.log, 0)
         self._ends[replica.log] = end
-        if replica.leads and watermark != before:
+        if replica.leads and before != [watermark, replica.leader_epoch]:
             self._look_at_leader(replica, watermark)
 
     def _look_at_leader(self, replica: Replica, watermark: int) -> None:
-        leader = self._led.get(replica)
+        term = replica, replica.leader_epoch
+        leader = self._led.get(term)
         if leader is None:
-            # Another epoch is another object.
-            leader = self._led[replica] = Leads(self._name(replica), replica.leader_epoch, self.number, self._life)
+            leader = self._led[term] = Leads(self._name(replica), replica.leader_epoch, self.number, self._life)
             self._witness.see(leader)
         self._witness.see(Watermark(leader, watermark))
         self._overview.advanced(leader)

@@ -21,6 +21,7 @@ from penstock.core.wire.api.list_offsets import (
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
 UNKNOWN = -1
 LEADER_EPOCH_SINCE = 4
+NOT_AVAILABLE_SINCE = 5
 
 _SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 
@@ -44,10 +45,16 @@ def _answer(node: Node, request: ListOffsetsRequest, version: int) -> Steps[List
                 found = yield from _find(partition, wanted, request.isolation_level)
                 code = 0
             except ApiError as error:
-                found, code = (UNKNOWN, UNKNOWN, UNKNOWN), node.error("ListOffsets", error.code)
+                found, code = (UNKNOWN, UNKNOWN, UNKNOWN), node.error("ListOffsets", _code(error, version))
             partitions.append(_described(wanted.partition_index, code, found, version))
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
     return ListOffsetsResponse(topics=topics)
+
+
+def _code(error: ApiError, version: int) -> ErrorCode:
+    """Older clients do not know that offsets may not be available yet."""
+    is_early = error.code is ErrorCode.OFFSET_NOT_AVAILABLE and version < NOT_AVAILABLE_SINCE
+    return ErrorCode.LEADER_NOT_AVAILABLE if is_early else error.code
 
 
 def _described(index: int, code: int, found: Found, version: int) -> ListOffsetsPartitionResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from penstock.core.base.errors import ErrorCode
+from penstock.core.log.log import Log
 from penstock.core.node.leader_hints import PRODUCE_HINTS_SINCE, hint_producer
 from penstock.core.node.node import Node
 from penstock.core.node.slots import PENDING, Answer, Slot
@@ -23,11 +24,12 @@ class PendingProduce:
         self._slot = slot
         self._response = response
         self._failed = False
-        self._waiting: dict[Partition, list[PartitionProduceResponse]] = {}
+        # By log: another role may take a partition's place, and those who wait go with it.
+        self._waiting: dict[Log, list[PartitionProduceResponse]] = {}
 
     def add(self, partition: Partition, next_offset: int, result: PartitionProduceResponse, acks: int) -> None:
         if partition.wait(next_offset, self, acks):
-            self._waiting.setdefault(partition, []).append(result)
+            self._waiting.setdefault(partition.log, []).append(result)
 
     def start(self, node: Node, timeout_ms: int) -> Answer:
         """The finished response if nothing is left to wait for."""
@@ -38,13 +40,13 @@ class PendingProduce:
         return PENDING
 
     def committed(self, partition: Partition, error: ErrorCode) -> None:
-        results = self._waiting.get(partition)
+        results = self._waiting.get(partition.log)
         if results is None:
             return
         # Where a request has two batches for one partition: they are committed oldest first and lost newest first.
         result = results.pop(0 if error is ErrorCode.NONE else -1)
         if not results:
-            del self._waiting[partition]
+            del self._waiting[partition.log]
         if error is not ErrorCode.NONE:
             result.error_code, result.base_offset = error, NO_OFFSET
             self._failed = True

@@ -122,10 +122,13 @@ class Replicas:
                 continue
             while isinstance(current, Follower) and current.is_cutting:
                 yield Pause()
+            epoch = current.leader_epoch
             role = self._role(topic, index, current.log, current.settings, current)
             if role is not current:
                 self._forget(current, ErrorCode.NOT_LEADER_OR_FOLLOWER)
                 self._add(role)
+            elif role.leader_epoch != epoch:
+                self._replication.began(role)
             acted_on[role] = epochs[index]
 
     def _role(

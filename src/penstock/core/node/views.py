@@ -95,12 +95,13 @@ class Interest:
         return partition
 
     def news(self, size: int) -> None:
-        """The partition's high watermark moved, or the partition went away. A follower hears of the former with
-        whatever comes next: it is not worth an answer of its own."""
+        """The partition's high watermark moved, or the partition, or the epoch in which it is read, is gone. A follower
+        hears of the former with whatever comes next: it is not worth an answer of its own."""
         view = self.view
         view.news[self] = None
         if view.parked is not None:
-            is_gone = self.partition is None or self.partition.removed
+            partition = self.partition
+            is_gone = partition is None or partition.removed or 0 <= self.leader_epoch != partition.leader_epoch
             if view.replica is None or is_gone:
                 view.parked.news(size, urgent=is_gone)
 

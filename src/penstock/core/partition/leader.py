@@ -12,6 +12,7 @@ from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.settings import TopicSettings
 from penstock.core.log.log import Log
 from penstock.core.log.producers import Duplicate
+from penstock.core.partition.in_sync import Assignment
 from penstock.core.partition.partition import ACKS_ALL, NO_TIMESTAMP, AckWaiter, Appended, Partition
 from penstock.core.partition.rules import rules_of
 from penstock.core.records.batch import BatchHeader
@@ -37,6 +38,10 @@ class Leader(Partition):
     def configure(self, settings: TopicSettings) -> None:
         super().configure(settings)
         self.rules = rules_of(settings)
+
+    def update(self, assignment: Assignment) -> None:
+        """This replica leads on, perhaps in another epoch."""
+        self.leader_epoch = assignment.leader_epoch
 
     def append(self, records: memoryview, version: int, now_ms: int, acks: int) -> Appended:
         self._check_log()

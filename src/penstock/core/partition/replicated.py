@@ -107,16 +107,28 @@ class ReplicatedLeader(Leader):
         self._offered_offset = log.written_offset
         self._waiting_for_us: Waiting = deque()
         self.replicas = assignment.replicas
-        self.in_sync = InSyncSet(assignment.isr, assignment.partition_epoch)
-        self.remotes: dict[int, Remote] = {}
         super().__init__(topic, index, topic_id, log, assignment.leader_epoch, settings)
         self.high_watermark = max(log.start_offset, min(high_watermark, log.end_offset))
-        # What lies below was written by others, and nobody may be told yet that it is all there is or will be.
-        self.epoch_start = log.end_offset
-        log.epochs.assign(assignment.leader_epoch, log.end_offset)
-        self._place_remotes()
+        self._begin(assignment)
         self.sync_written()
         self.advance()
+
+    def _begin(self, assignment: Assignment) -> None:
+        """A term begins. The others must say anew what they have: if images came late, they may have followed somebody
+        else since they last did."""
+        log, self.leader_epoch, self.replicas = self.log, assignment.leader_epoch, assignment.replicas
+        self.in_sync = InSyncSet(assignment.isr, assignment.partition_epoch)
+        # What lies below is from other terms, and nobody may be told yet that it is all there is or will be.
+        self.epoch_start = log.end_offset
+        log.epochs.assign(assignment.leader_epoch, log.end_offset)
+        self.remotes: dict[int, Remote] = {}
+        self._count_needed()
+        self._place_remotes()
+
+    def inherit(self, before: Leader) -> None:
+        """Who waits in the leader that this one takes the place of goes on waiting here: it is the same log."""
+        self._waiting, before._waiting = before._waiting, self._waiting
+        self._commit(self.high_watermark)
 
     def configure(self, settings: TopicSettings) -> None:
         super().configure(settings)
@@ -357,8 +369,10 @@ class ReplicatedLeader(Leader):
             self._around.proposals[self] = proposal
 
     def update(self, assignment: Assignment) -> None:
-        """An image shows another in-sync set, or other replicas, in the same leader epoch."""
-        assert assignment.leader_epoch == self.leader_epoch, "another epoch is another leader"
+        """An image shows another in-sync set, other replicas, or another epoch in which this replica still leads."""
+        if assignment.leader_epoch > self.leader_epoch:
+            self._begin_again(assignment)
+            return
         if assignment.partition_epoch < self.in_sync.partition_epoch:
             # The controller's answer to us was faster than the image.
             return
@@ -370,10 +384,23 @@ class ReplicatedLeader(Leader):
             self._around.proposals.pop(self, None)
             self._settle(assignment.isr, assignment.partition_epoch)
 
+    def _begin_again(self, assignment: Assignment) -> None:
+        """The log is the same, so producers go on waiting. Who reads in the epoch before, followers above all, is to
+        hear at once that it is over."""
+        self._around.proposals.pop(self, None)
+        self._begin(assignment)
+        self._settled()
+        for watcher in list(self.watchers):
+            watcher.news(0)
+
     def _settle(self, isr: Iterable[int], partition_epoch: int) -> None:
         if partition_epoch < self.in_sync.partition_epoch:
             return
         self.in_sync.settle(isr, partition_epoch)
+        self._settled()
+
+    def _settled(self) -> None:
+        """The controller has said who is in sync."""
         self.advance()
         if len(self.in_sync.isr) < self.in_sync_min:
             # Nothing is acknowledged from here on. Who waits may ask again, and hear that at once.

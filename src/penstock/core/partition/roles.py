@@ -37,7 +37,7 @@ def role_of(
     if current is not None:
         assert assignment.leader_epoch >= current.leader_epoch, "images do not go back"
         if _stays(current, assignment, is_leader, around.node_id):
-            if isinstance(current, ReplicatedLeader):
+            if isinstance(current, Leader):
                 current.update(assignment)
             return current
         high_watermark = current.high_watermark
@@ -46,13 +46,18 @@ def role_of(
         return Follower(*replica, settings, assignment, high_watermark, may_lose=may_lose)
     if assignment.replicas == (around.node_id,):
         return Leader(*replica, assignment.leader_epoch, settings)
-    return ReplicatedLeader(*replica, settings, assignment, around, high_watermark)
+    leader = ReplicatedLeader(*replica, settings, assignment, around, high_watermark)
+    if isinstance(current, Leader):
+        leader.inherit(current)
+    return leader
 
 
 def _stays(current: Partition, assignment: Assignment, is_leader: bool, node_id: int) -> bool:
-    if current.leader_epoch != assignment.leader_epoch or current.leads != is_leader:
-        return False
-    return not is_leader or isinstance(current, ReplicatedLeader) == (assignment.replicas != (node_id,))
+    """Who leads on stays: nothing is cut off its log, so whoever waits there has nothing to fear. So does one that has
+    no followers left: they are allowed for, and none are there."""
+    if not is_leader or not current.leads:
+        return current.leads == is_leader and current.leader_epoch == assignment.leader_epoch
+    return isinstance(current, ReplicatedLeader) or assignment.replicas == (node_id,)
 
 
 def _may_lose(current: Partition | None, assignment: Assignment) -> bool:
