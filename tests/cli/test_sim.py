@@ -32,6 +32,15 @@ def test_one_node_runs_and_the_factor_is_told(capfd: pytest.CaptureFixture[str])
     assert "seed 3: " in told.err
 
 
+@pytest.mark.slow
+def test_a_cluster_at_rest_elects_once(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["sim", "--seeds", "1", "--nodes", "3", "--idle", "--output", "json"]) == 0
+    facts = json.loads(capfd.readouterr().out)
+    assert facts["simulated_s"] >= 600
+    assert facts["counts"]["elections"] == 1
+    assert "in-sync-shrinks" not in facts["counts"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [

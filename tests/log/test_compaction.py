@@ -192,6 +192,21 @@ def test_aborted_records_go_and_markers_follow() -> None:
     assert drive(files, log.aborted_transactions(0, 9)) == []
 
 
+def test_of_a_producer_that_has_only_markers_the_last_one_stays() -> None:
+    files = MemoryFiles()
+    log = new_log(files, COMPACT)
+    put(log, b"a", b"committed", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+    append(log, build_end_transaction(EndTransaction(True, 0), 1, 0, NOW_MS))
+    append(log, build_end_transaction(EndTransaction(True, 0), 1, 1, NOW_MS))
+    for now_ms in range(NOW_MS, NOW_MS + 10_000, 1_000):
+        put(log, b"a", b"later")
+        log.roll(NOW_MS)
+        clean(files, log, now_ms)
+    # Its epoch goes on from the marker at 2; the one at 1 is of an epoch that is over.
+    headers = [header for _, header in iterate_headers(files.content(log.segments[0].log.path))]
+    assert [header.base_offset for header in headers if header.producer_id == 1] == [2]
+
+
 def test_small_segments_are_merged() -> None:
     files = MemoryFiles()
     log = new_log(files, COMPACT)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.core.base.ports import FileFailure
 from penstock.core.log.index_file import IndexCache
 from penstock.core.log.log import Log
 from penstock.core.log.offset_index import OffsetIndex
@@ -18,7 +19,7 @@ from penstock.core.log.time_index import TimeIndex
 from penstock.core.records.batch import iterate_headers, read_header
 from penstock.core.records.build import build_batch
 from penstock.core.records.record import iterate
-from tests.log.helpers import NOW_MS, Settings, append, batch_of, fill, load, new_log, read_slice, records_of
+from tests.log.helpers import NOW_MS, Settings, append, batch_of, fill, load, new_log, read_slice, records_of, reopen
 from tests.log.memory_files import MemoryFiles, drive
 
 FOLDER = "/data/orders-0"
@@ -69,6 +70,43 @@ def test_index_bytes_are_kafkas(seed: int) -> None:
             before = files.content(segment.offsets.file.path), files.content(segment.times.file.path)
             drive(files, reindex(segment, 300))
             assert (files.content(segment.offsets.file.path), files.content(segment.times.file.path)) == before
+
+
+def test_index_bytes_are_kafkas_after_a_crash() -> None:
+    files, settings = MemoryFiles(), Settings(segment_bytes=4000, index_interval_bytes=300)
+    log = new_log(files, settings)
+    for number in range(60):
+        append(log, batch_of(bytes(100), timestamp=NOW_MS + number))
+    log = reopen(files, settings)
+    assert [segment.sealed for segment in log.segments] == [True, True, False]
+    for segment in log.segments:
+        data = files.content(segment.log.path)
+        offsets, times = expected_indexes(data, segment.base_offset, 300, segment.sealed)
+        assert index_content(segment.offsets, files) == offsets
+        assert index_content(segment.times, files) == times
+
+
+def test_entries_that_wait_are_replaced_with_the_others() -> None:
+    files = MemoryFiles()
+    index = OffsetIndex("/0.index", 0, IndexCache())
+    index.append(4, 100)
+    drive(files, index.replace(struct.pack(">ii", 9, 900)))
+    drive(files, index.spill())
+    assert files.content("/0.index") == struct.pack(">ii", 9, 900)
+
+
+def test_a_torn_entry_is_cut_off_and_those_before_it_stay() -> None:
+    files = MemoryFiles()
+    index = OffsetIndex("/0.index", 0, IndexCache())
+    index.append(4, 100)
+    drive(files, index.spill())
+    index.append(9, 900)
+    files.space_bytes = 3
+    with pytest.raises(FileFailure):
+        drive(files, index.spill())
+    files.space_bytes = None
+    drive(files, index.spill())
+    assert files.content("/0.index") == struct.pack(">iiii", 4, 100, 9, 900)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -10,8 +10,9 @@ from penstock.core.wire.api.api_versions import ApiVersionsRequest
 from penstock.core.wire.api.describe_cluster import DescribeClusterRequest
 from penstock.core.wire.api.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from penstock.sim.cluster import ClusterNodes
+from penstock.sim.dynamic import DynamicNodes, seating, unseating
 from penstock.sim.machine import CONTROLLER_PORT
-from tests.node.towns import JOINING, QUORUM, DynamicNodes, Town, adding, removing
+from tests.node.towns import JOINING, QUORUM, Town
 
 GREETING = ApiVersionsRequest(client_software_name="t", client_software_version="1")
 
@@ -37,8 +38,8 @@ def test_a_controller_that_was_added_votes_and_takes_over() -> None:
     observers = town.ask(1, QUORUM).topics[0].partitions[0].observers
     assert sorted(each.replica_id for each in observers) == [2, 3]
     # Asked of a broker, which lets the leader do it.
-    assert town.ask(3, adding(2)).error_code == 0
-    assert town.ask(1, adding(3), CONTROLLER_PORT).error_code == 0
+    assert town.ask(3, seating(2)).error_code == 0
+    assert town.ask(1, seating(3), CONTROLLER_PORT).error_code == 0
     town.wait(lambda: all(town.voters(number) == [1, 2, 3] for number in (1, 2, 3)))
     town.world.sites[1].machine.crash()
     town.wait(town.has_leader)
@@ -92,7 +93,7 @@ def test_a_voter_that_was_removed_observes() -> None:
     town.wait(town.has_leader)
     leader = town.leader
     gone = next(number for number in (1, 2, 3) if number != leader)
-    assert town.ask(leader, removing(gone)).error_code == 0
+    assert town.ask(leader, unseating(gone)).error_code == 0
     town.wait(lambda: gone not in town.voters(gone))
     assert town.create(gone, "t", 3) == 0
     assert town.node(gone).state == "running"
@@ -103,7 +104,7 @@ def test_a_leader_that_is_removed_hands_over() -> None:
     town.boot(1, 2, 3)
     town.wait(town.has_leader)
     old = town.leader
-    assert town.ask(old, removing(old)).error_code == 0
+    assert town.ask(old, unseating(old)).error_code == 0
     town.wait(lambda: town.has_leader() and town.leader != old)
     assert old not in town.voters(town.leader)
 
@@ -112,9 +113,9 @@ def test_a_voter_that_removed_itself_finds_the_others_though_its_settings_name_o
     town = growing(2, 1)
     town.boot(1)
     town.boot(2)
-    assert town.ask(1, adding(2)).error_code == 0
+    assert town.ask(1, seating(2)).error_code == 0
     town.wait(lambda: town.voters(2) == [1, 2])
-    assert town.ask(1, removing(1)).error_code == 0
+    assert town.ask(1, unseating(1)).error_code == 0
     town.wait(lambda: town.node(2).quorum.leads and town.node(1).quorum.leader_id == 2)
     town.pass_time(5)
     assert not any(broker.fenced for broker in town.node(2).image.brokers.values())
@@ -135,7 +136,7 @@ def test_fixed_voters_refuse_company_until_they_are_moved_into_the_log() -> None
     town = Town(3, ClusterNodes(3))
     town.boot(1, 2, 3)
     town.wait(town.has_leader)
-    refusal = town.ask(1, adding(4))
+    refusal = town.ask(1, seating(4))
     assert refusal.error_code == ErrorCode.UNSUPPORTED_VERSION
     raising = UpdateFeaturesRequest(
         feature_updates=[FeatureUpdateKey(feature=KRAFT_VERSION, max_version_level=1, upgrade_type=1)]

@@ -12,13 +12,14 @@ from penstock.core.wire.schema import Request
 from penstock.sim.chance import Chance
 from penstock.sim.clients.client import Connection
 from penstock.sim.disk import DiskProfile
+from penstock.sim.dynamic import DynamicNodes, seating, unseating
 from penstock.sim.machine import BROKER_PORT
 from penstock.sim.network import NetworkProfile
 from penstock.sim.scheduler import SECOND
 from penstock.sim.storm import draw_storm
 from penstock.sim.weather import Weather
 from penstock.sim.world import World
-from tests.node.towns import JOINING, DynamicNodes, Nobody, Port, Town, adding, removing
+from tests.node.towns import JOINING, Nobody, Port, Town
 
 SEEDS = range(3)
 STORM_US = 60 * SECOND
@@ -73,7 +74,7 @@ class Story(Town):
         asked, whom = self._chance.pick(running), self._chance.between(1, self._machines)
         voters = self.voters(asked)
         goes = whom in voters and len(voters) > 1 and self._chance.happens(0.3 if self._joins else 0.5)
-        answer = self._try(asked, removing(whom) if goes else adding(whom))
+        answer = self._try(asked, unseating(whom) if goes else seating(whom))
         self.changed += answer is not None and answer.error_code == ErrorCode.NONE
 
     def _try(self, number: int, request: Request) -> Any:

@@ -2,60 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
-from penstock.core.metadata.storage import META_FILE, META_VERSION, Meta, encode_meta, uuid_text
 from penstock.core.node.node import Node
-from penstock.core.raft.checkpoint import founding_snapshot
-from penstock.core.raft.ids import TOPIC, Endpoint, ReplicaKey
-from penstock.core.raft.settings import KRAFT_VERSIONS
-from penstock.core.raft.voters import Voter, VoterSet
-from penstock.core.wire.api.add_raft_voter import AddRaftVoterRequest, Listener
+from penstock.core.raft.ids import TOPIC
 from penstock.core.wire.api.create_topics import CreatableTopic, CreateTopicsRequest
 from penstock.core.wire.api.describe_quorum import DescribeQuorumRequest, RequestPartitionData, RequestTopicData
-from penstock.core.wire.api.remove_raft_voter import RemoveRaftVoterRequest
 from penstock.core.wire.registry import response_class
 from penstock.core.wire.schema import Request
-from penstock.sim.chance import Chance
 from penstock.sim.clients.client import Connection
-from penstock.sim.cluster import CLUSTER_ID, ClusterNodes
+from penstock.sim.cluster import ClusterNodes
 from penstock.sim.disk import DiskProfile
 from penstock.sim.events import Event, Witness
-from penstock.sim.machine import BROKER_PORT, CONTROLLER_PORT
-from penstock.sim.network import Endpoint as Socket
-from penstock.sim.network import Link, NetworkProfile
-from penstock.sim.ports import SimNode
-from penstock.sim.scheduler import EPOCH_MS, SECOND, Scheduler
-from penstock.sim.site import Place
+from penstock.sim.machine import BROKER_PORT
+from penstock.sim.network import Endpoint, Link, NetworkProfile
+from penstock.sim.scheduler import SECOND, Scheduler
 from penstock.sim.trace import Trace
-from penstock.sim.world import DATA, World, host_of
+from penstock.sim.world import World
 
-FOLDER: Final = f"{DATA}/{TOPIC}-0"
-FOUNDING: Final = f"{FOLDER}/00000000000000000000-0000000000.checkpoint"
 QUORUM: Final = DescribeQuorumRequest(
     topics=[RequestTopicData(topic_name=TOPIC, partitions=[RequestPartitionData(partition_index=0)])]
 )
 JOINING: Final = {"controller.quorum.auto.join.enable": "true"}
-
-
-def directory_of(number: int) -> bytes:
-    return bytes([number]) * 16
-
-
-def adding(number: int) -> AddRaftVoterRequest:
-    listener = Listener(name="CONTROLLER", host=host_of(number), port=CONTROLLER_PORT)
-    return AddRaftVoterRequest(
-        cluster_id=None,
-        timeout_ms=5_000,
-        voter_id=number,
-        voter_directory_id=directory_of(number),
-        listeners=[listener],
-    )
-
-
-def removing(number: int) -> RemoveRaftVoterRequest:
-    return RemoveRaftVoterRequest(cluster_id=None, voter_id=number, voter_directory_id=directory_of(number))
 
 
 class Nobody:
@@ -83,43 +52,8 @@ class Port:
     def witness(self) -> Witness:
         return self._world.witness
 
-    def dial(self, endpoint: Socket, number: int = 1) -> Link:
+    def dial(self, endpoint: Endpoint, number: int = 1) -> Link:
         return self._world.dial(endpoint, number, self._port)
-
-
-class DynamicNodes(ClusterNodes):
-    """Voters are kept in the log: the first machines are formatted with them, and known by their addresses to whoever
-    comes later. Everybody is broker and controller."""
-
-    def __init__(self, machines: int, founders: int, settings: Mapping[str, str] | None = None) -> None:
-        super().__init__(machines, settings)
-        self._founders = range(1, founders + 1)
-        self._servers = ",".join(f"{host_of(each)}:{CONTROLLER_PORT}" for each in self._founders)
-
-    def settings(self, number: int) -> dict[str, str]:
-        given = super().settings(number)
-        del given["controller.quorum.voters"]
-        return {"controller.quorum.bootstrap.servers": self._servers, **given}
-
-    def make(self, place: Place, chance: Chance) -> SimNode:
-        platter = place.disk.volume.platter
-        if platter.find(f"{DATA}/{META_FILE}") is None:
-            if place.number in self._founders:
-                platter.make_directory(FOLDER)
-                place.disk.place(FOUNDING, founding_snapshot(self._voters_at_first(), EPOCH_MS))
-            meta = Meta(META_VERSION, CLUSTER_ID, place.number, uuid_text(directory_of(place.number)))
-            place.disk.place(f"{DATA}/{META_FILE}", encode_meta(meta))
-        return super().make(place, chance)
-
-    def _voters_at_first(self) -> VoterSet:
-        return VoterSet(
-            Voter(
-                ReplicaKey(number, directory_of(number)),
-                (Endpoint("CONTROLLER", host_of(number), CONTROLLER_PORT),),
-                KRAFT_VERSIONS,
-            )
-            for number in self._founders
-        )
 
 
 class Town:

@@ -333,6 +333,18 @@ class TestUpdating:
         ((_, request),) = alone.sent(UpdateRaftVoterRequest)
         assert request.voter_directory_id == key_of(1).directory_id
 
+    @pytest.mark.parametrize("moved", [False, True])
+    def test_a_voter_in_the_log_tells_only_what_is_not_there(self, moved: bool) -> None:
+        alone = Alone(dynamic=True)
+        before = Voter(key_of(1), voter_of(2 if moved else 1).endpoints, voter_of(1).kraft_versions)
+        alone.history.fold(voters_batch(VoterSet([before, *some(2, 3)]), 0))
+        alone.reply(alone.follow(2, 5), fetched(2, 5))
+        alone.pass_time(SETTINGS.fetch_timeout_ms - 1)
+        alone.reply(alone.fetch_sent()[0], fetched(2, 5))
+        alone.pass_time(1)
+        alone.reply(alone.fetch_sent()[0], fetched(2, 5))
+        assert len(alone.sent(UpdateRaftVoterRequest)) == moved
+
 
 class TestUpgrading:
     def test_static_voters_move_into_the_log_when_all_have_told_their_directory(self) -> None:

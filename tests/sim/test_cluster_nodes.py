@@ -8,6 +8,7 @@ import pytest
 
 from penstock.sim.cluster_scenario import make_cluster, run_cluster_seed
 from penstock.sim.cluster_spec import ClusterSpec, draw_cluster
+from penstock.sim.errands import Errand
 from penstock.sim.report import Report
 from penstock.sim.scheduler import SECOND
 from penstock.sim.storm import parse_storm
@@ -19,6 +20,7 @@ FOUND = (12, 65, 348)
 BRIEF_US = 8 * SECOND
 BRIEF_RECORDS = 100
 MUST_HAPPEN = ("records-acknowledged", "crash", "power-loss", "pause", "fault-cut", "fault-isolate", "Down", "Up")
+MUST_HAPPEN_TOO = ("elections", "in-sync-shrinks", "truncations", "snapshot-loads", "reassignments", "unclean-stops")
 
 
 def brief(seed: int, storm: str = "") -> ClusterSpec:
@@ -36,11 +38,26 @@ def run(seed: int) -> Report:
     return run_cluster_seed(seed, draw_cluster(seed, 3))
 
 
+def run_found(seed: int) -> Report:
+    """As it was when it showed something: before there were absences and other voters."""
+    return run_cluster_seed(seed, draw_cluster(seed, 3, absences=0.0, reseatings=0.0))
+
+
 def test_a_cluster_serves_its_clients() -> None:
     report = run_cluster_seed(1, brief(1))
     assert report.failure is None, report.failure
     assert report.counts["records-acknowledged"] >= BRIEF_RECORDS
     assert report.counts["Up"] == 3
+
+
+@pytest.mark.slow
+def test_a_cluster_survives_the_loss_of_a_voter_beside_one_that_went() -> None:
+    errands = (Errand(1 * SECOND, "unseat", "1"), Errand(4 * SECOND, "seat", "1"))
+    spec = replace(brief(4, "at 2 s crash 2 for 1 s"), errands=errands, is_dynamic=True)
+    report = run_cluster_seed(4, spec)
+    assert report.failure is None, report.failure
+    assert report.counts["voter-changes"] == 2
+    assert report.counts["Found"] == 1
 
 
 def test_a_cluster_survives_one_of_three() -> None:
@@ -65,6 +82,26 @@ def test_every_drawn_run_is_large_enough() -> None:
         assert len(unlucky) < 2 or spec.topics[0].configs["flush.messages"] == "1"
 
 
+def test_an_absence_and_other_voters_come_beside_what_a_seed_draws_without_them() -> None:
+    for seed in range(50):
+        drawn, without = draw_cluster(seed, 3, 1.0, 1.0), draw_cluster(seed, 3, 0.0, 0.0)
+        assert set(without.storm) < set(drawn.storm)
+        assert len(drawn.storm) == len(without.storm) + 1
+        added = [errand.kind for errand in drawn.errands if errand not in without.errands]
+        assert set(added) == {"set", "reassign", "seat", "unseat"}
+        assert len(drawn.errands) == len(without.errands) + len(added)
+        as_before = replace(drawn, storm=without.storm, errands=without.errands, settings=without.settings)
+        assert replace(as_before, is_dynamic=False) == without
+
+
+def test_they_come_often_and_not_always() -> None:
+    drawn = [draw_cluster(seed, 3) for seed in range(100)]
+    dynamic = [spec for spec in drawn if spec.is_dynamic]
+    absent = [seed for seed, spec in enumerate(drawn) if spec.storm != draw_cluster(seed, 3, absences=0.0).storm]
+    assert 20 < len(dynamic) < 50
+    assert 30 < len(absent) < 60
+
+
 def test_machines_are_formatted_once_and_for_one_cluster() -> None:
     world = make_cluster(1, ClusterSpec(3))
     world.boot()
@@ -82,4 +119,9 @@ def _meta(disk: object) -> list[str]:
 
 @pytest.mark.slow
 def test_a_cluster_keeps_its_promises() -> None:
-    run_all(run, [*SEEDS, *FOUND], MUST_HAPPEN)
+    run_all(run, SEEDS, MUST_HAPPEN + MUST_HAPPEN_TOO)
+
+
+@pytest.mark.slow
+def test_what_a_cluster_once_showed_is_mended() -> None:
+    run_all(run_found, FOUND, MUST_HAPPEN)

@@ -23,7 +23,7 @@ BRIEF_RECORDS = 60
 
 
 def drawn(seed: int) -> ClusterSpec:
-    return replace(draw_cluster(seed, MACHINES), controllers=CONTROLLERS)
+    return replace(draw_cluster(seed, MACHINES, reseatings=0.0), controllers=CONTROLLERS)
 
 
 def run(seed: int) -> Report:

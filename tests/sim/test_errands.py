@@ -65,7 +65,8 @@ def test_drawn_ones_are_lines_too_and_have_everything_in_them() -> None:
 def test_what_is_not_synced_is_never_left_to_one_machine() -> None:
     targets = set[str]()
     for seed in range(50):
-        drawn = Errands(Chance(seed), 3, 60 * SECOND, is_synced=False).draw(PARTITIONS)
+        errands = Errands(Chance(seed), 3, 60 * SECOND, is_synced=False)
+        drawn = errands.draw(PARTITIONS) + errands.wander(Chance(seed), PARTITIONS[0])
         moves = {frozenset(errand.value.split(",")) for errand in drawn if errand.kind == "reassign"}
         # Always the same one goes and comes, so that two others have had everything all the time.
         assert len({move for move in moves if len(move) < 3}) <= 1

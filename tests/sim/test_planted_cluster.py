@@ -13,7 +13,8 @@ from penstock.sim.planted_cluster import CLUSTER_BUGS
 
 SEEDS_MAX = 200
 HINTS = {
-    "sequence check off": 4,
+    "sequence check off": 5,
+    "divergence unseen": 2,
     "watermark goes back": 1,
     "unclean elections": 2,
     "end told too early": 5,
@@ -32,7 +33,8 @@ STORMS = {"boot id ignored": OFTEN_DARK}
 
 
 def spec_of(seed: int, bug: str) -> ClusterSpec:
-    drawn = draw_cluster(seed, 3)
+    # Without what came later: the hints are about seeds as they were.
+    drawn = draw_cluster(seed, 3, absences=0.0, reseatings=0.0)
     if bug not in STORMS:
         return drawn
     storm, errands = parse_happenings(STORMS[bug])

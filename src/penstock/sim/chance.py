@@ -32,7 +32,7 @@ class Chance:
 
     def between(self, low: int, high: int) -> int:
         """Give a whole number, both ends included."""
-        return self._random.randint(low, high)
+        return low + self._below(high - low + 1)
 
     def skewed(self, low: int, high: int) -> int:
         """Give a number that is mostly near `low` and rarely near `high`, as delays are."""
@@ -40,8 +40,16 @@ class Chance:
 
     def pick(self, options: Sequence[T]) -> T:
         """Give one of the options."""
-        return options[self._random.randrange(len(options))]
+        return options[self._below(len(options))]
 
     def bytes(self, count: int) -> bytes:
         """Give random bytes."""
         return self._random.randbytes(count)
+
+    def _below(self, count: int) -> int:
+        """What `randrange` gives, without its checks: dice are rolled for every chunk that travels."""
+        assert count > 0, "nothing to choose from"
+        bits, roll = count.bit_length(), self._random.getrandbits
+        while (number := roll(bits)) >= count:
+            pass
+        return number

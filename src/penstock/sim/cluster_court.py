@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from penstock.sim.court import Court
-from penstock.sim.events import Acknowledged, ClockSet, Down, Event, InSync, Up, Watermark
+from penstock.sim.errands import VOTERS
+from penstock.sim.events import Acknowledged, ClockSet, Decided, Down, Event, InSync, Up, Watermark
 from penstock.sim.invariants.acknowledged_is_readable import AcknowledgedIsReadable
 from penstock.sim.invariants.base import Invariant
 from penstock.sim.invariants.commits_rise import CommitsRise
@@ -82,6 +83,8 @@ class ClusterCourt(Court):
     def see(self, event: Event) -> None:
         if isinstance(event, Down):
             self._trace.counts["unclean-stops"] += not event.clean
+        if isinstance(event, Decided):
+            self._trace.counts["voter-changes"] += event.what.startswith(VOTERS)
         is_hope = isinstance(event, Acknowledged) and event.batch.producer in self._hopeful
         if is_hope or isinstance(event, Down | Up | ClockSet):
             self.note(event)

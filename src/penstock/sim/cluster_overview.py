@@ -91,7 +91,9 @@ class Overview:
     def _count(self, partition: Partition, old: PartitionImage, new: PartitionImage) -> None:
         counts = self._trace.counts
         counts["in-sync-shrinks"] += len(new.isr) < len(old.isr)
-        counts["reassignments"] += old.is_reassigning and not new.is_reassigning
+        # One that only takes replicas away is done at once; nobody ever sees it under way.
+        is_moved = old.is_reassigning or set(old.replicas) != set(new.replicas)
+        counts["reassignments"] += is_moved and not new.is_reassigning
         counts["leader-changes"] += new.leader_epoch > old.leader_epoch
         counts["coordinator-changes"] += new.leader_epoch > old.leader_epoch and partition.topic == OFFSETS_TOPIC
 

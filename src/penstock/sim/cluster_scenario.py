@@ -19,6 +19,7 @@ from penstock.sim.cluster_court import ClusterCourt
 from penstock.sim.cluster_overview import Overview
 from penstock.sim.cluster_spec import ACKS_ALL, ClusterSpec
 from penstock.sim.cluster_watch import ClusterWatch, held
+from penstock.sim.dynamic import DynamicNodes
 from penstock.sim.events import Partition, Read, Stuck
 from penstock.sim.model import Model
 from penstock.sim.report import Report, reported
@@ -212,12 +213,18 @@ def make_cluster(seed: int, spec: ClusterSpec) -> World[ClusterCourt]:
     hopeful = frozenset(_name(number) for number, plan in enumerate(spec.producers) if plan.acks != ACKS_ALL)
     return World(
         seed,
-        ClusterNodes(spec.machines, spec.settings, spec.controllers),
+        _nodes(spec),
         lambda scheduler, trace: ClusterCourt(scheduler, trace, rules, hopeful),
         spec.disk,
         spec.network,
         machines=spec.machines,
     )
+
+
+def _nodes(spec: ClusterSpec) -> ClusterNodes:
+    if spec.is_dynamic:
+        return DynamicNodes(spec.machines, spec.machines, spec.settings)
+    return ClusterNodes(spec.machines, spec.settings, spec.controllers)
 
 
 def run_cluster_seed(seed: int, spec: ClusterSpec) -> Report:

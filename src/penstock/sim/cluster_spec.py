@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from penstock.sim.chance import Chance
@@ -11,7 +11,7 @@ from penstock.sim.clients.admin import TopicPlan
 from penstock.sim.clients.member import GroupPlan
 from penstock.sim.clients.producer import ProducerPlan
 from penstock.sim.disk import DiskProfile
-from penstock.sim.errands import GROWN, Errand, Errands, is_errand, parse_errand
+from penstock.sim.errands import GROWN, Errand, Errands, churn, is_errand, parse_errand
 from penstock.sim.events import Partition
 from penstock.sim.network import NetworkProfile
 from penstock.sim.node import SYNC_EACH
@@ -32,12 +32,17 @@ KEPT: Final = "kept"
 DRIP_BYTES: Final = 300
 """Enough for a frame's header to come byte by byte: each is a turn of a node, and there are many connections."""
 SNAPSHOT_BYTES: Final = ("1500", "20971520")
+SNAPSHOT_BYTES_SOON: Final = "400"
+ABSENCES: Final = 0.4
+RESEATINGS: Final = 0.3
+ABSENT_MS: Final = (10_000, 18_000)
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSpec:
     """Machines, what happens to them, and who works with them. Of the machines the first ones are only controllers and
-    the others only brokers, if `controllers` says how many; otherwise each is both."""
+    the others only brokers, if `controllers` says how many; otherwise each is both, and of those voters that are kept
+    in the log (`is_dynamic`) some may go and come."""
 
     machines: int
     storm: tuple[Fault, ...] = ()
@@ -50,6 +55,7 @@ class ClusterSpec:
     members_each: int = 0
     onlookers: int = 0
     controllers: int = 0
+    is_dynamic: bool = False
     settings: Mapping[str, str] = field(default_factory=dict)
     disk: DiskProfile = field(default_factory=DiskProfile)
     network: NetworkProfile = field(default_factory=NetworkProfile)
@@ -76,8 +82,9 @@ def parse_happenings(text: str) -> tuple[tuple[Fault, ...], tuple[Errand, ...]]:
     return parse_storm(faults), tuple(parse_errand(line) for line in lines if is_errand(line))
 
 
-def draw_cluster(seed: int, machines: int) -> ClusterSpec:
-    """A workload, and a storm that takes nothing from it that was promised."""
+def draw_cluster(seed: int, machines: int, absences: float = ABSENCES, reseatings: float = RESEATINGS) -> ClusterSpec:
+    """A workload, a storm that takes nothing from it that was promised, and often an absence or other voters beside
+    them."""
     chance = Chance(seed).fork("spec")
     storm = draw_storm(chance, machines, STORM_US, FAULTS_MIN)
     if chance.happens(SUCCESSIONS):
@@ -87,12 +94,12 @@ def draw_cluster(seed: int, machines: int) -> ClusterSpec:
     partitions = [Partition(topic.name, number) for number in range(topic.partitions)]
     producers = _draw_producers(chance, partitions)
     unlucky = chance.between(1, machines)
-    errands = Errands(chance.fork("errands"), machines, STORM_US, is_synced).draw(partitions)
+    errands = Errands(chance.fork("errands"), machines, STORM_US, is_synced)
     has_group = chance.happens(0.7)
-    return ClusterSpec(
+    spec = ClusterSpec(
         machines,
         storm=storm if is_synced else _bearable(storm, unlucky),
-        errands=errands,
+        errands=errands.draw(partitions),
         topics=(topic, TopicPlan(GROWN, 1, {}, topic.replicas)),
         producers=producers,
         groups=(_draw_group(chance, partitions),) if has_group else (),
@@ -102,6 +109,31 @@ def draw_cluster(seed: int, machines: int) -> ClusterSpec:
         disk=DiskProfile(inline=chance.pick((0.0, 0.5, 0.9, 1.0))),
         network=NetworkProfile(drips=chance.pick((0.0, 0.05)), drip_bytes=DRIP_BYTES),
     )
+    # Dice of their own: without these a seed is what it would be if there were none.
+    absence, reseating = chance.fork("absence"), chance.fork("reseating")
+    if absence.happens(absences):
+        spec = _with_absence(absence, spec, errands)
+    if reseating.happens(reseatings):
+        spec = replace(spec, is_dynamic=True, errands=_in_order((*spec.errands, *errands.reseat(reseating))))
+    return spec
+
+
+def _with_absence(chance: Chance, spec: ClusterSpec, errands: Errands) -> ClusterSpec:
+    """One machine is away for so long, and so much is decided meanwhile, that only a snapshot can bring it back; and a
+    replica wanders."""
+    from_us, for_us = chance.between(0, STORM_US // MS // 2) * MS, chance.between(*ABSENT_MS) * MS
+    absence = Fault(from_us, chance.pick(("isolate", "crash")), chance.between(1, spec.machines), for_us=for_us)
+    wandering = errands.wander(chance, Partition(KEPT, 0))
+    return replace(
+        spec,
+        storm=tuple(sorted((*spec.storm, absence), key=lambda fault: fault.at_us)),
+        errands=_in_order((*spec.errands, *churn(chance, from_us, from_us + for_us), *wandering)),
+        settings={**spec.settings, "metadata.log.max.record.bytes.between.snapshots": SNAPSHOT_BYTES_SOON},
+    )
+
+
+def _in_order(errands: Iterable[Errand]) -> tuple[Errand, ...]:
+    return tuple(sorted(errands, key=lambda errand: errand.at_us))
 
 
 def _draw_succession(chance: Chance, machines: int) -> tuple[Fault, ...]:

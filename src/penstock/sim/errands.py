@@ -7,8 +7,10 @@
     at 20 s elect kept-0                 its first replica leads again, if it can
     at 21 s reassign kept-0 to 2,3
     at 22 s cancel kept-0                whatever moves in it
+    at 30 s unseat 2                     it votes no longer, where voters are kept in the log
+    at 35 s seat 2
 
-Each topic has one operator, who does one thing after the other and asks until it is answered.
+Each topic has one operator, and so have the voters, who does one thing after the other and asks until it is answered.
 """
 
 from __future__ import annotations
@@ -29,11 +31,16 @@ PARTITIONS_MAX: Final = 5
 OFTEN: Final = 4
 CANCELLED_AFTER_MS_MAX: Final = 2_000
 SEGMENT_MS: Final = ("5000", "20000", "600000")
+AWAY_MS: Final = (3_000, 15_000)
+UNSEATED_MS: Final = (500, 12_000)
+CHURN_EACH_MS: Final = (200, 800)
 
 _LINE: Final = re.compile(
     r"at (?P<at>\S+ m?s) (?P<kind>[a-z]+) (?P<subject>\S+)( (?P<setting>[a-z.]+\.[a-z.]+))?( to (?P<value>\S+))?"
 )
-KINDS: Final = frozenset({"create", "delete", "grow", "set", "elect", "reassign", "cancel"})
+KINDS: Final = frozenset({"create", "delete", "grow", "set", "elect", "reassign", "cancel", "seat", "unseat"})
+OF_A_VOTER: Final = frozenset({"seat", "unseat"})
+VOTERS: Final = "voters"
 OF_A_PARTITION: Final = frozenset({"elect", "reassign", "cancel"})
 WITH_A_VALUE: Final = frozenset({"grow", "set", "reassign"})
 
@@ -50,6 +57,9 @@ class Errand:
 
     @property
     def topic(self) -> str:
+        """Whose operator runs it."""
+        if self.kind in OF_A_VOTER:
+            return VOTERS
         return self.subject.rpartition("-")[0] if self.kind in OF_A_PARTITION else self.subject
 
     @property
@@ -76,6 +86,7 @@ def parse_errand(line: str) -> Errand:
     kind, setting, value = found["kind"], found["setting"] or "", found["value"] or ""
     wrongs = {
         "needs a partition, as in kept-0": kind in OF_A_PARTITION and not re.fullmatch(r".+-\d+", found["subject"]),
+        "needs a machine, as in 2": kind in OF_A_VOTER and not found["subject"].isdigit(),
         "says to what" if kind in WITH_A_VALUE else "has no value": (kind in WITH_A_VALUE) != bool(value),
         "names a setting" if kind == "set" else "has no setting": (kind == "set") != bool(setting),
         "names machines, as in 1,2": kind == "reassign" and not re.fullmatch(r"\d+(,\d+)*", value),
@@ -117,6 +128,26 @@ class Errands:
                 found += self._moving(chance.pick(partitions))
         return tuple(sorted(found, key=lambda errand: errand.at_us))
 
+    def wander(self, chance: Chance, partition: Partition) -> tuple[Errand, ...]:
+        """A replica is taken away, and brought back when there is more for it to copy."""
+        everybody = list(range(1, self._machines + 1))
+        away_us, back_us = chance.between(0, self._duration_us // MS // 2) * MS, chance.between(*AWAY_MS) * MS
+        moves = (
+            (away_us, [each for each in everybody if each != self._spared]),
+            (away_us + back_us, _shuffled(chance, everybody)),
+        )
+        return tuple(Errand(at_us, "reassign", str(partition), value=_listed(target)) for at_us, target in moves)
+
+    def reseat(self, chance: Chance) -> tuple[Errand, ...]:
+        """Voters go and come back, one after the other: there are never fewer than all but one."""
+        found, at_us = list[Errand](), 0
+        for _ in range(chance.between(1, OFTEN)):
+            at_us += chance.between(0, self._duration_us // MS // OFTEN) * MS
+            voter, back_us = str(chance.between(1, self._machines)), at_us + chance.between(*UNSEATED_MS) * MS
+            found += [Errand(at_us, "unseat", voter), Errand(back_us, "seat", voter)]
+            at_us = back_us
+        return tuple(found)
+
     def _at(self) -> int:
         return self._chance.between(0, self._duration_us // MS) * MS
 
@@ -145,8 +176,7 @@ class Errands:
 
     def _moving(self, partition: Partition) -> Iterable[Errand]:
         at_us, subject = self._at(), str(partition)
-        target = ",".join(str(each) for each in self._target())
-        found = [Errand(at_us, "reassign", subject, value=target)]
+        found = [Errand(at_us, "reassign", subject, value=_listed(self._target()))]
         if self._chance.happens(0.4):
             at_us += self._chance.skewed(0, CANCELLED_AFTER_MS_MAX) * MS
             found.append(Errand(at_us, "cancel", subject))
@@ -160,6 +190,19 @@ class Errands:
         else:
             chosen = [each for each in machines if each != self._spared or chance.happens(0.5)]
         return _shuffled(chance, chosen)
+
+
+def churn(chance: Chance, from_us: int, to_us: int) -> tuple[Errand, ...]:
+    """One decision after the other, so that there is more metadata than a snapshot leaves in the log."""
+    found, at_us = list[Errand](), from_us
+    while at_us < to_us:
+        found.append(Errand(at_us, "set", GROWN, "segment.ms", chance.pick(SEGMENT_MS)))
+        at_us += chance.between(*CHURN_EACH_MS) * MS
+    return tuple(found)
+
+
+def _listed(machines: Iterable[int]) -> str:
+    return ",".join(str(each) for each in machines)
 
 
 def _shuffled(chance: Chance, numbers: list[int]) -> list[int]:

@@ -20,11 +20,13 @@ from penstock.sim.cluster_scenario import run_cluster_seed
 from penstock.sim.cluster_spec import ClusterSpec, draw_cluster, parse_happenings
 from penstock.sim.court import Court
 from penstock.sim.disk import DiskProfile
+from penstock.sim.errands import OF_A_VOTER
 from penstock.sim.faults import draw_faults
 from penstock.sim.network import NetworkProfile
 from penstock.sim.node import PenstockNodes
 from penstock.sim.report import Report, reported
 from penstock.sim.scenario import Scenario, Spec
+from penstock.sim.scheduler import SECOND
 from penstock.sim.storm import KINDS
 from penstock.sim.workloads import draw_workload
 from penstock.sim.world import World
@@ -54,6 +56,7 @@ CLUSTER_MUST_HAPPEN = (
     "truncations",
     "snapshot-loads",
     "reassignments",
+    "voter-changes",
     "unclean-stops",
     "rebalances",
     "commits-acknowledged",
@@ -68,6 +71,7 @@ CLUSTER_MUST_HAPPEN = (
 CLUSTER_SEEDS_MIN = 50
 """Fewer may miss some kind of fault."""
 TAIL_LINES = 60
+IDLE_US = 600 * SECOND
 
 
 def draw_spec(seed: int) -> Spec:
@@ -94,33 +98,41 @@ def run_seed(seed: int, spec: Spec | None = None) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to run: seeds of one node, or of a cluster in a storm that is drawn or written down."""
+    """What to run: seeds of one node, or of a cluster in a storm that is drawn or written down; or nodes at rest."""
 
     seeds: range
     nodes: int = 1
     storm: str | None = None
+    idle: bool = False
 
     @property
     def must_happen(self) -> tuple[str, ...]:
         """What happens somewhere among enough seeds, or they prove little."""
+        if self.idle:
+            return ()
         if self.nodes == 1:
             return MUST_HAPPEN if len(self.seeds) > 1 else ()
         return CLUSTER_MUST_HAPPEN if len(self.seeds) >= CLUSTER_SEEDS_MIN and self.storm is None else ()
 
     def run(self, seed: int) -> Report:
-        return run_seed(seed) if self.nodes == 1 else run_cluster_seed(seed, self.cluster(seed))
+        is_alone = self.nodes == 1 and not self.idle
+        return run_seed(seed) if is_alone else run_cluster_seed(seed, self.cluster(seed))
 
     def cluster(self, seed: int) -> ClusterSpec:
         """The cluster of a seed, and its storm."""
+        if self.idle:
+            return ClusterSpec(self.nodes, storm_us=IDLE_US, records_min=0)
         drawn = draw_cluster(seed, self.nodes)
         if self.storm is None:
             return drawn
         faults, errands = parse_happenings(self.storm)
-        return replace(drawn, storm=faults, errands=errands)
+        needs_seats = any(errand.kind in OF_A_VOTER for errand in errands)
+        return replace(drawn, storm=faults, errands=errands, is_dynamic=drawn.is_dynamic or needs_seats)
 
     def again(self, seed: int) -> str:
         """The command that repeats a seed."""
-        return f"penstock sim --seeds {seed}" + (f" --nodes {self.nodes}" if self.nodes > 1 else "")
+        nodes = f" --nodes {self.nodes}" if self.nodes > 1 else ""
+        return f"penstock sim --seeds {seed}{nodes}{' --idle' if self.idle else ''}"
 
 
 @dataclass(slots=True)
@@ -157,7 +169,7 @@ def describe(plan: Plan, tally: Tally, write: Callable[[str], object]) -> int:
     if tally.failed is not None:
         _describe_failure(plan, tally.failed, write)
         return 1
-    for what in MUST_HAPPEN if plan.nodes == 1 else CLUSTER_MUST_HAPPEN:
+    for what in () if plan.idle else MUST_HAPPEN if plan.nodes == 1 else CLUSTER_MUST_HAPPEN:
         write(f"{what:24} {tally.counts[what]}\n")
     missing = [what for what in plan.must_happen if not tally.counts[what]]
     if missing:

@@ -64,8 +64,9 @@ class Scheduler:
 
     def run_until(self, at_us: int) -> None:
         """Run everything that happens up to a time, and let that time come."""
-        while (next_us := self._next_at_us()) is not None and next_us <= at_us:
-            self._run_first()
+        heap, run_first = self._heap, self._run_first
+        while heap and heap[0][0] <= at_us:
+            run_first()
         self.now_us = max(self.now_us, at_us)
 
     def run_while(self, busy: Callable[[], bool], until_us: int) -> bool:
@@ -85,6 +86,8 @@ class Scheduler:
 
     def _run_first(self) -> None:
         at_us, _, event = heapq.heappop(self._heap)
+        if event.cancelled:
+            return
         if at_us > self.now_us:
             self.now_us, self._moment_began_at = at_us, self.events_run
         elif self.events_run - self._moment_began_at > MOMENT_EVENTS_MAX:

@@ -8,6 +8,8 @@ from typing import Final
 from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata.configs import SET
 from penstock.core.metadata.image import TOPIC_RESOURCE
+from penstock.core.raft.ids import TOPIC
+from penstock.core.wire.api.add_raft_voter import AddRaftVoterResponse
 from penstock.core.wire.api.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -24,6 +26,12 @@ from penstock.core.wire.api.describe_configs import (
     DescribeConfigsResource,
     DescribeConfigsResponse,
 )
+from penstock.core.wire.api.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    RequestPartitionData,
+    RequestTopicData,
+)
 from penstock.core.wire.api.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
 from penstock.core.wire.api.incremental_alter_configs import (
     AlterableConfig,
@@ -32,9 +40,11 @@ from penstock.core.wire.api.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from penstock.core.wire.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from penstock.core.wire.api.remove_raft_voter import RemoveRaftVoterResponse
 from penstock.sim.clients.admin import RETRIABLE, TIMEOUT_MS, Admin, TopicPlan
 from penstock.sim.clients.client import Client
-from penstock.sim.errands import Errand
+from penstock.sim.dynamic import seating, unseating
+from penstock.sim.errands import OF_A_VOTER, Errand
 from penstock.sim.events import Decided, Found, Wanted
 from penstock.sim.script import Script, Sleep
 
@@ -46,6 +56,8 @@ REFUSALS: Final = {
     "elect": frozenset({ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}),
     "reassign": frozenset({ErrorCode.INVALID_REPLICA_ASSIGNMENT}),
     "cancel": frozenset({ErrorCode.NO_REASSIGNMENT_IN_PROGRESS}),
+    "seat": frozenset({ErrorCode.DUPLICATE_VOTER}),
+    "unseat": frozenset({ErrorCode.VOTER_NOT_FOUND}),
 }
 """What an errand may end with besides success: it was done already, or cannot be done now."""
 
@@ -82,9 +94,9 @@ class Operator:
     def _decide(self, errand: Errand) -> Script[None]:
         witness, what = self._client.world.witness, _what(errand)
         if what is not None:
-            witness.see(Wanted(what, errand.value))
+            witness.see(Wanted(what, errand.value or errand.kind))
         if (yield from self._insist(errand)) and what is not None:
-            witness.see(Decided(what, errand.value))
+            witness.see(Decided(what, errand.value or errand.kind))
 
     def _insist(self, errand: Errand) -> Script[bool]:
         """Ask until there is an answer that counts; whether it was done, now or by an earlier attempt."""
@@ -94,6 +106,8 @@ class Operator:
             "elect": self._elect,
             "reassign": self._reassign,
             "cancel": self._reassign,
+            "seat": self._seat,
+            "unseat": self._unseat,
         }
         while True:
             number, message = yield from asks[errand.kind](errand)
@@ -142,18 +156,28 @@ class Operator:
         result = reply.responses[0].partitions[0]
         return result.error_code, result.error_message
 
+    def _seat(self, errand: Errand) -> Script[tuple[int, str | None]]:
+        reply = yield from self._client.insist(seating(int(errand.subject)), AddRaftVoterResponse)
+        return reply.error_code, reply.error_message
+
+    def _unseat(self, errand: Errand) -> Script[tuple[int, str | None]]:
+        reply = yield from self._client.insist(unseating(int(errand.subject)), RemoveRaftVoterResponse)
+        return reply.error_code, reply.error_message
+
 
 def _what(errand: Errand) -> str | None:
     """What is decided for good; who leads and where replicas are is not."""
     if errand.kind == "grow":
         return f"{errand.topic} partitions"
+    if errand.kind in OF_A_VOTER:
+        return f"{errand.topic} {errand.subject}"
     return f"{errand.topic} {errand.setting}" if errand.kind == "set" else None
 
 
 def look_up(client: Client, errands: Iterable[Errand]) -> Script[None]:
     """Read everything that operators have decided, and tell of it."""
     for errand in {_what(errand): errand for errand in errands if _what(errand) is not None}.values():
-        asks = _count_partitions if errand.kind == "grow" else _read_setting
+        asks = {"grow": _count_partitions, "set": _read_setting}.get(errand.kind, _read_seat)
         value = yield from asks(client, errand)
         client.world.witness.see(Found(_what(errand) or "", value))
 
@@ -162,6 +186,16 @@ def _count_partitions(client: Client, errand: Errand) -> Script[str]:
     request = MetadataRequest(topics=[MetadataRequestTopic(name=errand.topic)], allow_auto_topic_creation=False)
     reply = yield from client.insist(request, MetadataResponse)
     return str(len(reply.topics[0].partitions))
+
+
+def _read_seat(client: Client, errand: Errand) -> Script[str]:
+    topic = RequestTopicData(topic_name=TOPIC, partitions=[RequestPartitionData(partition_index=0)])
+    while True:
+        reply = yield from client.insist(DescribeQuorumRequest(topics=[topic]), DescribeQuorumResponse)
+        if not reply.error_code and not reply.topics[0].partitions[0].error_code:
+            voters = {voter.replica_id for voter in reply.topics[0].partitions[0].current_voters}
+            return "seat" if int(errand.subject) in voters else "unseat"
+        yield from client.back_off()
 
 
 def _read_setting(client: Client, errand: Errand) -> Script[str]:

@@ -26,7 +26,8 @@ class AcknowledgedIsReadable(Invariant):
         acknowledged = self.model.partitions[partition].acknowledged
         for offset, value in records:
             promised = acknowledged.get(offset, value)
-            self.demand(promised == value, f"{partition} has {value!r} at {offset}, acknowledged was {promised!r}")
+            if promised != value:
+                self.object(f"{partition} has {value!r} at {offset}, acknowledged was {promised!r}")
 
     def _fetched(self, event: FetchAnswered) -> None:
         asked = self.model.asked[event.client, event.number]
@@ -52,8 +53,8 @@ class AcknowledgedIsReadable(Invariant):
             return
         offsets = {offset for offset, _ in read.records}
         for offset, value in self.model.partitions[read.partition].acknowledged.items():
-            there = offset in offsets or offset < read.start_offset
-            self.demand(there, f"{read.partition} lost {value!r}, acknowledged at {offset}")
+            if offset not in offsets and offset >= read.start_offset:
+                self.object(f"{read.partition} lost {value!r}, acknowledged at {offset}")
 
     def _reaches(self, partition: Partition, state: LogState) -> None:
         floor = self.model.floor(partition)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from penstock.sim.events import Event
 from penstock.sim.model import Model
 
@@ -22,4 +24,8 @@ class Invariant:
     def demand(self, holds: bool, complaint: str) -> None:
         """Object unless something holds."""
         if not holds:
-            raise Violation(f"{type(self).__name__}: {complaint}")
+            self.object(complaint)
+
+    def object(self, complaint: str) -> NoReturn:
+        """Called directly where much is looked at: a complaint for each record would cost more than the look."""
+        raise Violation(f"{type(self).__name__}: {complaint}")

@@ -1,4 +1,4 @@
-"""What an operator decided stays so: a setting, a number of partitions."""
+"""What an operator decided stays so: a setting, a number of partitions, a voter."""
 
 from __future__ import annotations
 
