@@ -89,6 +89,34 @@ def test_who_is_gone_is_forgotten_and_its_answer_not_listened_to() -> None:
     assert forgotten(request) == [1]
 
 
+def test_retention_while_a_request_is_under_way_does_not_make_its_answer_void() -> None:
+    """It takes away what is at the beginning, even all there is; the answer goes on at the end."""
+    for start in (1, 2):
+        stage = Stage(filled=2, known=2)
+        follower = stage.follow()
+        fetcher = fetcher_of(follower)
+        assert said(fetcher.next(NOW_MS)) == {0: 2}
+        follower.log.context.tasks.run(follower.log.delete_records(start))
+        fetcher.answered(response(answer(batch_at(2, 5, b"c"))), NOW_MS)
+        assert follower.log.end_offset == 3
+        request = fetcher.next(NOW_MS)
+        assert said(request) == {0: 3}
+        assert request is not None
+        assert request.topics[0].partitions[0].log_start_offset == start
+
+
+def test_a_leader_that_answered_in_vain_is_asked_again() -> None:
+    """The follower was somewhere else when the answer came, and is back where it was when it asks next."""
+    follower = follower_of()
+    fetcher = fetcher_of(follower)
+    assert said(fetcher.next(NOW_MS)) == {0: 0}
+    follower.is_cutting = True
+    fetcher.answered(response(answer(batch_at(0, 3, b"a"))), NOW_MS)
+    assert follower.log.end_offset == 0
+    follower.is_cutting = False
+    assert said(fetcher.next(NOW_MS)) == {0: 0}
+
+
 def test_a_lost_session_begins_anew() -> None:
     fetcher = fetcher_of(follower_of())
     fetcher.next(NOW_MS)

@@ -31,7 +31,8 @@ class FetchSession(Generic[K, V]):
     def __init__(self) -> None:
         self._id = NO_SESSION
         self._epoch = INITIAL_EPOCH
-        self.known: dict[K, V] = {}
+        # What was asked last; None where the leader has it and should be asked again, whatever it was.
+        self.known: dict[K, V | None] = {}
 
     @property
     def is_new(self) -> bool:
@@ -46,6 +47,11 @@ class FetchSession(Generic[K, V]):
         for key in forgotten:
             del self.known[key]
         return Changes(self._id, self._epoch, asked, forgotten)
+
+    def doubt(self, key: K) -> None:
+        """Say it again with the next request."""
+        if key in self.known:
+            self.known[key] = None
 
     def answered(self, session_id: int) -> None:
         """The leader has understood; without a session of its own it remembers nothing."""

@@ -228,13 +228,20 @@ class Fetcher:
         for topic in response.responses:
             self._take_topic(topic, known, now_ms)
 
-    def _take_topic(self, topic: FetchableTopicResponse, known: dict[Key, Position], now_ms: int) -> None:
+    def _take_topic(self, topic: FetchableTopicResponse, known: dict[Key, Position | None], now_ms: int) -> None:
         for data in topic.partitions:
             key = topic.topic_id, data.partition_index
             follower, asked = self._followers.get(key), known.get(key)
-            # What was said to a position that is no longer ours says nothing: it moved to another leader, or epoch.
-            if follower is not None and asked is not None and follower.position == asked:
+            if follower is None or asked is None:
+                continue
+            position = follower.position
+            if position is not None and position.is_at(asked):
                 self._take(key, follower, data, now_ms)
+            else:
+                # It moved to another leader, or epoch, or lost what it had; the leader said this in vain and must hear
+                # where to go on, even if that should be where it was.
+                self._session.doubt(key)
+                self._changed[key] = None
 
     def _take(self, key: Key, follower: Follower, data: PartitionData, now_ms: int) -> None:
         if data.records is not None and self._is_throttled(follower):

@@ -32,6 +32,11 @@ class Position(NamedTuple):
     start_offset: int
     leader_epoch: int
 
+    def is_at(self, asked: Position) -> bool:
+        """Whether an answer to what was asked goes on here. Where the log begins does not matter: retention may have
+        moved that meanwhile, and with it what is known of the epoch before."""
+        return self.offset == asked.offset and self.leader_epoch == asked.leader_epoch
+
 
 class Follower(Partition):
     """A replica that follows one leader through one epoch."""
