@@ -40,7 +40,7 @@ def run(seed: int) -> Report:
 
 def run_found(seed: int) -> Report:
     """As it was when it showed something: before there were absences and other voters."""
-    return run_cluster_seed(seed, draw_cluster(seed, 3, absences=0.0, reseatings=0.0))
+    return run_cluster_seed(seed, draw_cluster(seed, 3, absences=0.0, reseatings=0.0, retentions=0.0))
 
 
 def test_a_cluster_serves_its_clients() -> None:

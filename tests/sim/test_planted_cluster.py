@@ -18,6 +18,7 @@ HINTS = {
     "watermark goes back": 1,
     "unclean elections": 2,
     "end told too early": 5,
+    "answer void after retention": 1,
     "unclean restart kept in sync": 153,
     "one voter is a majority": 3,
     "commit before write": 3,
@@ -29,12 +30,13 @@ HINTS = {
 OFTEN_DARK = "at 0 s set kept min.insync.replicas to 3\n" + "".join(
     f"at {second} s power-loss 2 for 300 ms\n" for second in range(4, 48, 4)
 )
+FORGETFUL = {"answer void after retention"}
 STORMS = {"boot id ignored": OFTEN_DARK}
 
 
 def spec_of(seed: int, bug: str) -> ClusterSpec:
     # Without what came later: the hints are about seeds as they were.
-    drawn = draw_cluster(seed, 3, absences=0.0, reseatings=0.0)
+    drawn = draw_cluster(seed, 3, absences=0.0, reseatings=0.0, retentions=float(bug in FORGETFUL))
     if bug not in STORMS:
         return drawn
     storm, errands = parse_happenings(STORMS[bug])

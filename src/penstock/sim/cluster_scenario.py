@@ -61,9 +61,10 @@ class ClusterScenario:
         self._finish(world.actors, CALM_US_MAX)
         self._wait("cluster", self._all_know, CALM_US_MAX)
         self._finish([world.act("auditor", self._audit)], CALM_US_MAX)
+        plans = {plan.name: plan for plan in self._spec.topics}
         for partition in self._spec.partitions:
             self._wait(f"replicas of {partition}", partial(self._is_copied, partition), CALM_US_MAX)
-            world.witness.see(held(self._watches, partition))
+            world.witness.see(held(self._watches, partition, plans[partition.topic].forgets))
 
     def _finish(self, actors: list[Actor], within_us: int) -> None:
         for actor in actors:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from penstock.sim.chance import Chance
-from penstock.sim.clients.admin import TopicPlan
+from penstock.sim.clients.admin import FOREVER, TopicPlan
 from penstock.sim.clients.member import GroupPlan
 from penstock.sim.clients.producer import ProducerPlan
 from penstock.sim.disk import DiskProfile
@@ -35,6 +35,8 @@ SNAPSHOT_BYTES: Final = ("1500", "20971520")
 SNAPSHOT_BYTES_SOON: Final = "400"
 ABSENCES: Final = 0.4
 RESEATINGS: Final = 0.3
+RETENTIONS: Final = 0.25
+RETENTION_MS: Final = (2_000, 10_000)
 ABSENT_MS: Final = (10_000, 18_000)
 
 
@@ -82,9 +84,15 @@ def parse_happenings(text: str) -> tuple[tuple[Fault, ...], tuple[Errand, ...]]:
     return parse_storm(faults), tuple(parse_errand(line) for line in lines if is_errand(line))
 
 
-def draw_cluster(seed: int, machines: int, absences: float = ABSENCES, reseatings: float = RESEATINGS) -> ClusterSpec:
-    """A workload, a storm that takes nothing from it that was promised, and often an absence or other voters beside
-    them."""
+def draw_cluster(
+    seed: int,
+    machines: int,
+    absences: float = ABSENCES,
+    reseatings: float = RESEATINGS,
+    retentions: float = RETENTIONS,
+) -> ClusterSpec:
+    """A workload, a storm that takes nothing from it that was promised, and often an absence, other voters or
+    retention beside them."""
     chance = Chance(seed).fork("spec")
     storm = draw_storm(chance, machines, STORM_US, FAULTS_MIN)
     if chance.happens(SUCCESSIONS):
@@ -110,11 +118,13 @@ def draw_cluster(seed: int, machines: int, absences: float = ABSENCES, reseating
         network=NetworkProfile(drips=chance.pick((0.0, 0.05)), drip_bytes=DRIP_BYTES),
     )
     # Dice of their own: without these a seed is what it would be if there were none.
-    absence, reseating = chance.fork("absence"), chance.fork("reseating")
+    absence, reseating, retention = chance.fork("absence"), chance.fork("reseating"), chance.fork("retention")
     if absence.happens(absences):
         spec = _with_absence(absence, spec, errands)
     if reseating.happens(reseatings):
         spec = replace(spec, is_dynamic=True, errands=_in_order((*spec.errands, *errands.reseat(reseating))))
+    if retention.happens(retentions):
+        spec = _with_retention(retention, spec)
     return spec
 
 
@@ -129,6 +139,20 @@ def _with_absence(chance: Chance, spec: ClusterSpec, errands: Errands) -> Cluste
         storm=tuple(sorted((*spec.storm, absence), key=lambda fault: fault.at_us)),
         errands=_in_order((*spec.errands, *churn(chance, from_us, from_us + for_us), *wandering)),
         settings={**spec.settings, "metadata.log.max.record.bytes.between.snapshots": SNAPSHOT_BYTES_SOON},
+    )
+
+
+def _with_retention(chance: Chance, spec: ClusterSpec) -> ClusterSpec:
+    """Records go after some seconds, in each replica when its own time has come. Nobody is promised to see all of them,
+    so no group asks for that."""
+    kept, *others = spec.topics
+    forgets = {"segment.ms": "1000", "retention.ms": str(chance.between(*RETENTION_MS))}
+    return replace(
+        spec,
+        topics=(replace(kept, configs={**kept.configs, **forgets}), *others),
+        groups=(),
+        members_each=0,
+        settings={**spec.settings, "log.retention.check.interval.ms": "500"},
     )
 
 
@@ -168,7 +192,7 @@ def _draw_topic(chance: Chance, machines: int, is_synced: bool) -> TopicPlan:
         "min.insync.replicas": str(min(2, replicas)),
         "flush.messages": "1" if is_synced else NEVER,
         "segment.ms": str(chance.pick((5_000, 600_000))),
-        "retention.ms": "-1",
+        "retention.ms": FOREVER,
     }
     return TopicPlan(KEPT, chance.between(1, 3), configs, replicas)
 

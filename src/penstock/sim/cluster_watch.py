@@ -149,7 +149,7 @@ def _trusts(registrar: Registrar) -> bool:
     return registrar.holds_lease() and registrar.state is not State.LEAVING
 
 
-def held(watches: Iterable[ClusterWatch], partition: Partition) -> Held:
+def held(watches: Iterable[ClusterWatch], partition: Partition, forgets: bool) -> Held:
     """What all replicas of a partition hold now."""
     found = {watch.number: watch.bytes_of(partition) for watch in watches if watch.end_of(partition) is not None}
-    return Held(partition, found)
+    return Held(partition, found, forgets)

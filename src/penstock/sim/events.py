@@ -364,10 +364,12 @@ class InSync:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the replicas of a partition hold when all is quiet: bytes by machine."""
+    """What the replicas of a partition hold when all is quiet: bytes by machine. Where retention takes from them, one
+    may begin later than another."""
 
     partition: Partition
     logs: dict[int, bytes]
+    forgets: bool = False
 
     def __str__(self) -> str:
         return f"Held({self.partition}, { ({machine: len(data) for machine, data in self.logs.items()}) })"

@@ -18,8 +18,11 @@ from penstock.core.node.registrar import Registrar
 from penstock.core.node.views import Interest
 from penstock.core.partition import replicated
 from penstock.core.partition.divergence import EpochEnd
+from penstock.core.partition.fetcher import Fetcher, Key
+from penstock.core.partition.follower import Position
 from penstock.core.partition.replicated import ReplicatedLeader
 from penstock.core.records.batch import BatchHeader
+from penstock.core.wire.api.fetch import FetchableTopicResponse
 from penstock.core.wire.stored.cluster_metadata import PartitionChangeRecord
 from penstock.sim.planted import BUGS, Patch
 
@@ -132,6 +135,22 @@ def _deaf_session() -> list[Patch]:
     return [(Interest, "news", news)]
 
 
+def _answer_void_after_retention() -> list[Patch]:
+    """An answer counts only if the follower's log still begins where it began when it was asked for, and the leader is
+    not told that it does not."""
+
+    def take_topic(
+        self: Fetcher, topic: FetchableTopicResponse, known: dict[Key, Position | None], now_ms: int
+    ) -> None:
+        for data in topic.partitions:
+            key = topic.topic_id, data.partition_index
+            follower = self._followers.get(key)
+            if follower is not None and follower.position == known.get(key):
+                self._take(key, follower, data, now_ms)
+
+    return [(Fetcher, "_take_topic", take_topic)]
+
+
 CLUSTER_BUGS: dict[str, Callable[[], list[Patch]]] = {
     "watermark too early": _watermark_too_early,
     "watermark goes back": _watermark_goes_back,
@@ -139,6 +158,7 @@ CLUSTER_BUGS: dict[str, Callable[[], list[Patch]]] = {
     "sequence check off": _sequence_check_off,
     "in-sync set grows too early": _in_sync_too_early,
     "end told too early": _end_told_too_early,
+    "answer void after retention": _answer_void_after_retention,
     "unclean restart kept in sync": _unclean_restart_kept,
     "boot id ignored": _boot_id_ignored,
     "unclean elections": _unclean_elections,

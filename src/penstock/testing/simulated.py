@@ -177,7 +177,7 @@ class SimCluster:
 
     def _check(self, partition: Partition) -> None:
         self._run_while(lambda: not self._is_copied(partition), CALM_S_MAX, f"replicas of {partition}")
-        self._world.witness.see(held(self._watches, partition))
+        self._world.witness.see(held(self._watches, partition, self._topics[partition.topic].forgets))
         job = self.start(lambda client: _read_all(client, partition), f"auditor of {partition}")
         self._wait_for(job, CALM_S_MAX)
         self._world.witness.see(job.result)

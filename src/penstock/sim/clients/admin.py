@@ -19,6 +19,7 @@ from penstock.sim.scheduler import SECOND
 from penstock.sim.script import Script, Sleep
 
 TIMEOUT_MS = 30_000
+FOREVER = "-1"
 RETRIABLE = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_CONTROLLER})
 
 
@@ -30,6 +31,11 @@ class TopicPlan:
     partitions: int = 1
     configs: dict[str, str] = field(default_factory=dict)
     replicas: int = 1
+
+    @property
+    def forgets(self) -> bool:
+        """Whether retention takes from its replicas, from each at a time of its own."""
+        return any(self.configs.get(name, FOREVER) != FOREVER for name in ("retention.ms", "retention.bytes"))
 
 
 class Admin:
