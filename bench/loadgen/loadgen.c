@@ -289,6 +289,7 @@ static size_t latency_count;
 static uint64_t requests, payload_bytes, all_bytes;
 static bool measuring;
 static int64_t last_reply_ns;
+static int64_t gap_ns;                              /* between two requests that are due, whatever their connection */
 
 static int64_t monotonic_ns(void) {
     struct timespec t;
@@ -320,7 +321,7 @@ static void prepare_requests(struct connection *c) {
         }
         if (c->due_ns > now_ns) return;
         prepare(c, c->due_ns);
-        c->due_ns += options.connections * 1e9 / options.rate;
+        c->due_ns += options.connections * gap_ns;
     }
 }
 
@@ -431,20 +432,26 @@ static void open_connection(struct connection *c, int number, int epoll, const s
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = c};
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event)) fail("epoll");
     c->partition = number % options.partitions;
-    if (options.rate) c->due_ns = monotonic_ns() + (int64_t)(number * 1e9 / options.rate);
     for (int i = 0; i < options.depth; i++) put_bytes(&c->slots[i], request->data, request->size);
 }
 
 static int timer;
 
-/* Rings when a request is due; a rate above 20,000 a second sends several per ring. */
+static struct timespec timespec_of(int64_t ns) {
+    return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
+/* Rings at the very moments at which requests are due, or else each would be late by as much as the two are apart. A
+ * rate above 20,000 a second sends several per ring. */
 static void start_pacing(int epoll) {
+    gap_ns = 1e9 / options.rate;
+    int64_t began_ns = monotonic_ns() + gap_ns;
+    for (int i = 0; i < options.connections; i++) connections[i].due_ns = began_ns + i * gap_ns;
     timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
-    int64_t period_ns = options.rate < 20000 ? 1e9 / options.rate : 50000;
-    struct timespec period = {.tv_sec = period_ns / 1000000000, .tv_nsec = period_ns % 1000000000};
-    struct itimerspec rings = {.it_interval = period, .it_value = period};
+    struct itimerspec rings = {
+        .it_interval = timespec_of(gap_ns > 50000 ? gap_ns : 50000), .it_value = timespec_of(began_ns)};
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = NULL};
-    if (timer < 0 || timerfd_settime(timer, 0, &rings, NULL)) fail("timer");
+    if (timer < 0 || timerfd_settime(timer, TFD_TIMER_ABSTIME, &rings, NULL)) fail("timer");
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event)) fail("epoll");
 }
 

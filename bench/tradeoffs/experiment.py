@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from bench.clusters import NODES, PenstockNodes
@@ -39,8 +41,17 @@ def topic(nodes: PenstockNodes, partitions: int, config: dict[str, str] | None =
     name = f"tradeoff-{next(_numbers)}"
     admin = AdminClient({"bootstrap.servers": bootstrap_of(nodes)})
     new = NewTopic(name, num_partitions=partitions, replication_factor=NODES, config=config or {})
-    admin.create_topics([new], request_timeout=ADMIN_TIMEOUT_S)[name].result()
+    _settle(admin.create_topics([new], request_timeout=ADMIN_TIMEOUT_S)[name], KafkaError.TOPIC_ALREADY_EXISTS)
     try:
         yield name
     finally:
-        admin.delete_topics([name], request_timeout=ADMIN_TIMEOUT_S)[name].result()
+        _settle(admin.delete_topics([name], request_timeout=ADMIN_TIMEOUT_S)[name], KafkaError.UNKNOWN_TOPIC_OR_PART)
+
+
+def _settle(done: Future[None], done_before: int) -> None:
+    """A broker asks a second controller when the first one is lost before it answers, and both may do it."""
+    try:
+        done.result()
+    except KafkaException as failure:
+        if failure.args[0].code() != done_before:
+            raise

@@ -10,6 +10,8 @@ from penstock.client.metadata import NO_NODE, PartitionView
 
 COUNTS = (3, 30, 300, 3_000)
 VICTIM, WITNESS = 1, 2
+# Of three brokers one in a session is taken for dead at once; a second one, so soon after it, by its silence.
+APART_S = 3.0
 
 
 def run(nodes: PenstockNodes) -> list[Row]:
@@ -18,6 +20,7 @@ def run(nodes: PenstockNodes) -> list[Row]:
         # Only a survivor is asked: librdkafka keeps a question for the broker that it chose, dead or not.
         with topic(nodes, count) as name, Client(f"127.0.0.1:{nodes.port_of(WITNESS)}") as client:
             led = sum(partition.leader == VICTIM for partition in partitions(client, name))
+            time.sleep(APART_S)
             nodes.kill(VICTIM)
             found_s = seconds_until(lambda: all(has_another_leader(each) for each in partitions(client, name)))
             nodes.revive(VICTIM)

@@ -19,7 +19,7 @@ PARTITIONS = 3
 
 def run_cold(nodes: PenstockNodes) -> list[Row]:
     with topic(nodes, PARTITIONS) as name:
-        flat_out({"bootstrap.servers": bootstrap_of(nodes), "linger.ms": 20}, name, [VALUE] * RECORDS)
+        _fill(nodes, name)
         warm = _drain(nodes, name, "warm")
         _forget(nodes, name)
         cold = _drain(nodes, name, "cold")
@@ -28,8 +28,15 @@ def run_cold(nodes: PenstockNodes) -> list[Row]:
 
 def run_lag(nodes: PenstockNodes) -> list[Row]:
     with topic(nodes, PARTITIONS) as name:
-        flat_out({"bootstrap.servers": bootstrap_of(nodes), "linger.ms": 20}, name, [VALUE] * RECORDS)
+        _fill(nodes, name)
         return [("1 KB records", _drain(nodes, name, "one"))]
+
+
+def _fill(nodes: PenstockNodes, name: str) -> None:
+    """The topic's records, and a disk that has nothing left to do: the first group of a cluster makes the topic of its
+    offsets, which would wait behind three gigabytes."""
+    flat_out({"bootstrap.servers": bootstrap_of(nodes), "linger.ms": 20}, name, [VALUE] * RECORDS)
+    os.sync()
 
 
 def _drain(nodes: PenstockNodes, name: str, group: str) -> dict[str, float]:
