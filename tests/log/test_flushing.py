@@ -45,3 +45,21 @@ def test_a_power_loss_leaves_the_log_from_its_beginning(seed: int) -> None:
     found = load(MemoryFiles(files.disk)).logs.get(("orders", 0))
     assert found is None or found.start_offset == 0
     assert found is None or [segment.base_offset for segment in found.segments][:1] == [0]
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_what_takes_the_place_of_a_cut_is_not_called_synced_by_a_flush_from_before(seed: int) -> None:
+    chance = Random(seed)
+    files = MemoryFiles()
+    log = new_log(files)
+    fill(log, 20, size=100)
+    files.delay = chance
+    log.context.tasks.run(log.truncate_to(chance.randrange(1, 20)))
+    for _ in range(chance.randrange(4)):
+        files.finish_one()
+    log.request_flush()
+    for _ in range(400):
+        if log.blocked is None:
+            fill(log, 1, size=100)
+        files.finish_one()
+        assert log.synced_offset <= log.written_offset

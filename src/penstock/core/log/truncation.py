@@ -57,6 +57,9 @@ def truncate_to(log: Log, offset: int) -> Steps[None]:
         yield Pause()
     segment = _segment_of(log, offset)
     located = yield from locate(log, segment, offset)
+    while log.is_flushing:
+        # Begun while the disk was asked: it would call what is cut off, and whatever takes its place, synced.
+        yield Pause()
     position = segment.size_bytes if located is None else located.position
     log.end_offset = log.written_offset = offset if located is None else min(offset, located.header.base_offset)
     log.synced_offset = min(log.synced_offset, log.end_offset)
