@@ -3,6 +3,7 @@
 import json
 
 from tests.cli.running import Shell
+from tests.waiting import wait_until
 
 
 def test_the_cluster_and_its_brokers(penstock: Shell) -> None:
@@ -58,9 +59,14 @@ def test_settings_of_a_broker(penstock: Shell) -> None:
     assert "log.dirs" in penstock("config", "describe", "--broker", "1").out
     alter = ("config", "alter", "--broker")
     assert penstock(*alter, "default", "--set", "log.retention.ms=3600000").code == 0
-    shown = json.loads(penstock("config", "describe", "--broker", "1", "-o", "json").out)
-    (row,) = [row for row in shown if row["setting"] == "log.retention.ms"]
-    assert (row["value"], row["source"]) == ("3600000", "all brokers")
+
+    def shown() -> tuple[str | None, str]:
+        rows = json.loads(penstock("config", "describe", "--broker", "1", "-o", "json").out)
+        (row,) = [row for row in rows if row["setting"] == "log.retention.ms"]
+        return row["value"], row["source"]
+
+    # Kafka's broker names the source at once, and has the value when the metadata has come to it.
+    wait_until(lambda: shown() == ("3600000", "all brokers"), what="a setting for all brokers")
     assert penstock(*alter, "default", "--unset", "log.retention.ms").code == 0
     fixed = penstock(*alter, "1", "--set", "node.id=7")
     assert fixed.code == 1
