@@ -8,28 +8,33 @@ from confluent_kafka import Consumer
 
 from bench.clusters import PenstockNodes
 from bench.tradeoffs.experiment import Experiment, Row, bootstrap_of, topic
-from bench.tradeoffs.producing import flat_out
+from bench.tradeoffs.producing import Settings, flat_out
 
 VALUE = b"x" * 1024
 RECORDS = 1_000_000
 IDLE_TIMEOUT_S = 30.0
 POLL_RECORDS = 10_000
 PARTITIONS = 3
+# A consumer of librdkafka that has fetched more than its queue holds asks nobody for a second.
+EAGER: Settings = {"fetch.queue.backoff.ms": 1}
 
 
 def run_cold(nodes: PenstockNodes) -> list[Row]:
     with topic(nodes, PARTITIONS) as name:
         _fill(nodes, name)
-        warm = _drain(nodes, name, "warm")
+        warm = _drain(nodes, name, "warm", EAGER)
         _forget(nodes, name)
-        cold = _drain(nodes, name, "cold")
+        cold = _drain(nodes, name, "cold", EAGER)
     return [("in the page cache", warm), ("from the disk", cold)]
 
 
 def run_lag(nodes: PenstockNodes) -> list[Row]:
     with topic(nodes, PARTITIONS) as name:
         _fill(nodes, name)
-        return [("1 KB records", _drain(nodes, name, "one"))]
+        return [
+            ("the client's own settings", _drain(nodes, name, "one", {})),
+            ("fetch.queue.backoff.ms=1", _drain(nodes, name, "other", EAGER)),
+        ]
 
 
 def _fill(nodes: PenstockNodes, name: str) -> None:
@@ -39,10 +44,10 @@ def _fill(nodes: PenstockNodes, name: str) -> None:
     os.sync()
 
 
-def _drain(nodes: PenstockNodes, name: str, group: str) -> dict[str, float]:
-    """One consumer of a group, with the client's own settings, until it has all of them."""
-    first = {"bootstrap.servers": bootstrap_of(nodes), "group.id": group, "auto.offset.reset": "earliest"}
-    consumer = Consumer(first)
+def _drain(nodes: PenstockNodes, name: str, group: str, wishes: Settings) -> dict[str, float]:
+    """One consumer of a group, until it has all of them."""
+    first: Settings = {"bootstrap.servers": bootstrap_of(nodes), "group.id": group, "auto.offset.reset": "earliest"}
+    consumer = Consumer({**first, **wishes})
     consumer.subscribe([name])
     began = time.monotonic()
     seen = 0
