@@ -22,9 +22,14 @@ if TYPE_CHECKING:
 
 def flush(log: Log) -> Steps[None]:
     """Bring everything that is Written now to the disk. Appends and rolls may happen meanwhile; one flush at a time."""
+    yield from ended(log)
+    yield from _alone(log, _flush(log))
+
+
+def ended(log: Log) -> Steps[None]:
+    """Wait for the end of a flush that is under way."""
     while log.is_flushing:
         yield Pause()
-    yield from _alone(log, _flush(log))
 
 
 def _alone(log: Log, steps: Steps[None]) -> Steps[None]:
@@ -105,8 +110,7 @@ def _sync_owner(log: Log) -> Steps[None]:
 
 def settle_owner(log: Log) -> Steps[None]:
     """The same for a log that nobody has flushed yet, so that what a power loss leaves of it is known to be its own."""
-    while log.is_flushing:
-        yield Pause()
+    yield from ended(log)
     if not log.is_new or log.failure is not None or log.is_gone:
         return
     yield from _alone(log, _settle_owner(log))

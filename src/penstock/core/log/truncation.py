@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.core.base.ports import Pause, Size, Steps, Truncate, Unlink
-from penstock.core.log import replay, snapshots
+from penstock.core.log import flushing, replay, snapshots
 from penstock.core.log.durable import sync_file, sync_folder
 from penstock.core.log.producers import Producers, SuspendedProducers
 from penstock.core.log.reader import locate
@@ -30,7 +30,7 @@ def drop_unwritten(log: Log, segment: Segment, position: int) -> None:
 
 def repair(log: Log) -> Steps[None]:
     """Bring the files in line with what `drop_unwritten` decided, then let appends in again."""
-    yield from _flushed(log)
+    yield from flushing.ended(log)
     yield from _cut(log.active, log.end_offset, log.active.size_bytes)
     log.epochs.truncate_end(log.end_offset)
     suspended = log.producers
@@ -57,7 +57,7 @@ def truncate_to(log: Log, offset: int) -> Steps[None]:
     segment = _segment_of(log, offset)
     located = yield from locate(log, segment, offset)
     # One that began while the disk was asked would call what is cut off, and whatever takes its place, synced.
-    yield from _flushed(log)
+    yield from flushing.ended(log)
     position = segment.size_bytes if located is None else located.position
     log.end_offset = log.written_offset = offset if located is None else min(offset, located.header.base_offset)
     log.synced_offset = min(log.synced_offset, log.end_offset)
@@ -74,12 +74,6 @@ def truncate_to(log: Log, offset: int) -> Steps[None]:
     log.epochs.truncate_end(log.end_offset)
     log.producers = yield from replay.producers_at(log, log.end_offset)
     log.blocked = None if log.failure is None else log.failure.message
-
-
-def _flushed(log: Log) -> Steps[None]:
-    """Wait for the end of a flush that is under way."""
-    while log.is_flushing:
-        yield Pause()
 
 
 def restart_at(log: Log, offset: int, now_ms: int) -> Steps[None]:
