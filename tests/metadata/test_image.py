@@ -68,7 +68,13 @@ OTHER_RECORDS = st.one_of(
         value=st.floats(0, 9),
         remove=st.booleans(),
     ),
-    st.builds(stored.ConfigRecord, resource_type=st.just(4), resource_name=st.just(""), name=NAMES, value=NAMES),
+    st.builds(
+        stored.ConfigRecord,
+        resource_type=st.just(4),
+        resource_name=st.sampled_from(["", "1"]),
+        name=NAMES,
+        value=st.none() | NAMES,
+    ),
     st.builds(stored.NoOpRecord),
     st.builds(stored.ZkMigrationStateRecord),
 )
@@ -83,7 +89,7 @@ def content(image: Image) -> dict[str, Any]:
         },
         "names": dict(image.names.items()),
         "unified": dict(image.unified_names.items()),
-        "configs": {key: values for key, values in image.configs.items() if values},
+        "configs": dict(image.configs.items()),
         "brokers": image.brokers,
         "controllers": image.controllers,
         "features": image.features,
@@ -202,6 +208,16 @@ def test_a_snapshot_folds_to_the_image_it_was_made_of(data: st.DataObject, count
     stored_bytes = [encode_record(record) for record in image_records(image)]
     again, _ = fold(Image(), [decode_record(each) for each in stored_bytes], count)
     assert content(again) == content(image)
+
+
+def test_what_has_no_settings_left_is_forgotten() -> None:
+    def set_to(value: str | None) -> stored.ConfigRecord:
+        return stored.ConfigRecord(resource_type=4, resource_name="1", name="a", value=value)
+
+    before, _ = fold(Image(), [set_to("1")], 1)
+    after, delta = fold(before, [set_to(None)], 2)
+    assert delta.configs == {"4/1"}
+    assert content(after) == content(Image())
 
 
 @given(st.data(), st.integers(0, 25), st.integers(0, 25))

@@ -17,6 +17,8 @@ from tests.sim.many_seeds import run_all
 SEEDS = range(6)
 FOUND = (12, 65, 348)
 """Seeds that have shown something: a false OFFSET_OUT_OF_RANGE, a lost record, a partition without a leader."""
+FOUND_SINCE = ((10_006, 3), (10_032, 5))
+"""Seeds, and how many machines they were: a change of voters whose leader went, settings that were none any longer."""
 BRIEF_US = 8 * SECOND
 BRIEF_RECORDS = 100
 MUST_HAPPEN = ("records-acknowledged", "crash", "power-loss", "pause", "fault-cut", "fault-isolate", "Down", "Up")
@@ -125,3 +127,9 @@ def test_a_cluster_keeps_its_promises() -> None:
 @pytest.mark.slow
 def test_what_a_cluster_once_showed_is_mended() -> None:
     run_all(run_found, FOUND, MUST_HAPPEN)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "machines"), FOUND_SINCE)
+def test_what_a_cluster_has_shown_since_is_mended(seed: int, machines: int) -> None:
+    run_all(lambda seed: run_cluster_seed(seed, draw_cluster(seed, machines)), [seed], ())

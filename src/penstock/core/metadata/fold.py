@@ -88,7 +88,7 @@ class Fold:
             image.topics.edit(self._topics) if self._topics else image.topics,
             image.names.edit(self._names) if self._names else image.names,
             image.unified_names.edit(self._unified_names) if self._unified_names else image.unified_names,
-            image.configs.edit(self._configs) if self._configs else image.configs,
+            image.configs.edit(_without_empty(self._configs)) if self._configs else image.configs,
             self._brokers,
             self._features,
             self._next_producer_id,
@@ -274,6 +274,11 @@ def _standing_of(record: PartitionRecord) -> Standing:
         tuple(record.last_known_elr or ()),
         record.leader_recovery_state,
     )
+
+
+def _without_empty(configs: dict[str, dict[str, str] | None]) -> dict[str, dict[str, str] | None]:
+    """What has no settings left is not kept, as no snapshot tells of it."""
+    return {key: values or None for key, values in configs.items()}
 
 
 _TRANSACTION_ENDS = (EndTransactionRecord, AbortTransactionRecord)

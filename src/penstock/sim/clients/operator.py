@@ -61,6 +61,9 @@ REFUSALS: Final = {
 }
 """What an errand may end with besides success: it was done already, or cannot be done now."""
 
+LEFT: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER})
+"""What those hear whose change of voters was under way when its leader went; nobody asks another one for them."""
+
 Ask = Callable[[Errand], Script[tuple[int, str | None]]]
 
 
@@ -116,8 +119,8 @@ class Operator:
                 return True
             if code in REFUSALS[errand.kind]:
                 return False
-            retriable = code in RETRIABLE or code in self._client.excuses
-            assert retriable, f"{self._client.name} got {code!r} for {errand}: {message}"
+            retriable = RETRIABLE | self._client.excuses | (LEFT if errand.kind in OF_A_VOTER else frozenset())
+            assert code in retriable, f"{self._client.name} got {code!r} for {errand}: {message}"
             yield from self._client.back_off()
 
     # ---- what is asked
