@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 UNKNOWN_ID = bytes(range(16))
 ROOM = 1_000_000
-OF_PARTITIONS = ("partition", "current_leader_epoch", "partition_max_bytes")
+OF_PARTITIONS = ("partition", "current_leader_epoch", "last_fetched_epoch", "partition_max_bytes")
 
 
 def fill(sides: Sides, topic: str, batches: int = 3) -> None:
@@ -50,6 +50,18 @@ def test_fetches_that_cannot_be(sides: Sides, version: int) -> None:
         sides.same("Fetch", version, **fetch(topic, partition=index))
     for epoch in (0, 1, 5):
         sides.same("Fetch", version, **fetch(topic, current_leader_epoch=epoch))
+
+
+@pytest.mark.parametrize("version", [12, 13, 17])
+def test_readers_that_have_read_in_an_epoch(sides: Sides, version: int) -> None:
+    topic = f"epoch-fetched-{version}"
+    fill(sides, topic)
+    row = {"partition_index": 0, "offset": 2}
+    sides.same("DeleteRecords", 2, topics=[{"name": topic, "partitions": [row]}], timeout_ms=2000)
+    for epoch in (-1, 0, 1, 5):
+        for offset in (0, 2, 5, 6, 7, 100):
+            sides.same("Fetch", version, **fetch(topic, offset, last_fetched_epoch=epoch))
+    sides.same("Fetch", version, **fetch(topic, 100, last_fetched_epoch=0, isolation_level=1))
 
 
 def test_limits_of_a_fetch(sides: Sides) -> None:
@@ -127,6 +139,30 @@ def test_offsets_of_an_empty_log(sides: Sides) -> None:
     for timestamp in SPECIAL:
         row = {"partition_index": 0, "timestamp": timestamp}
         sides.same("ListOffsets", 11, replica_id=-1, topics=[{"name": "empty", "partitions": [row]}])
+
+
+@pytest.mark.parametrize("replica", [-2, 0, 1, 7])
+def test_offsets_for_others_than_consumers(sides: Sides, replica: int) -> None:
+    topic = f"listed-for-{replica}"
+    fill(sides, topic)
+    for timestamp in SPECIAL:
+        row = {"partition_index": 0, "timestamp": timestamp}
+        sides.same("ListOffsets", 11, replica_id=replica, topics=[{"name": topic, "partitions": [row]}])
+
+
+def test_offsets_of_partitions_that_are_named_twice(sides: Sides) -> None:
+    fill(sides, "listed-twice")
+    first, missing = ({"partition_index": index, "timestamp": -1} for index in (0, 1))
+    again = first | {"timestamp": -2}
+    for rows in ([first, first], [first, missing, again], [missing, missing]):
+        for topics in ([rows], [[row] for row in rows]):
+            asked = [{"name": "listed-twice", "partitions": each} for each in topics]
+
+            def ask(side: Side, asked: list[Any] = asked) -> Any:
+                answer = side.ask("ListOffsets", 11, replica_id=-1, topics=asked)
+                return [topic | {"partitions": sorted(topic["partitions"], key=str)} for topic in answer["topics"]]
+
+            sides.agree(ask)
 
 
 @pytest.mark.parametrize("version", [2, 3, 4])

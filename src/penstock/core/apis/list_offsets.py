@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from penstock.core.apis.lookup import find_partition
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Steps
@@ -20,6 +22,8 @@ from penstock.core.wire.api.list_offsets import (
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
 UNKNOWN = -1
+CONSUMER, DEBUGGER = -1, -2
+"""Who asks, where it is no replica; a debugger asks any replica."""
 LEADER_EPOCH_SINCE = 4
 NOT_AVAILABLE_SINCE = 5
 
@@ -34,21 +38,38 @@ def handle(node: Node, request: ListOffsetsRequest, slot: Slot) -> Answer:
 
 
 def _answer(node: Node, request: ListOffsetsRequest, version: int) -> Steps[ListOffsetsResponse]:
-    topics = []
+    topics: dict[str, list[ListOffsetsPartitionResponse]] = {}
+    times = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
     for topic in request.topics:
-        partitions = []
         for wanted in topic.partitions:
+            asked = times.pop((topic.name, wanted.partition_index), 0)
+            if not asked:
+                continue
             try:
-                if version < _SINCE.get(wanted.timestamp, 0) or wanted.timestamp < EARLIEST_PENDING_UPLOAD:
-                    raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
-                partition = find_partition(node, topic.name, wanted.partition_index, wanted.current_leader_epoch)
-                found = yield from _find(partition, wanted, request.isolation_level)
+                if asked > 1:
+                    raise ApiError(ErrorCode.INVALID_REQUEST)
+                found = yield from _find(node, request, topic.name, wanted, version)
                 code = 0
             except ApiError as error:
                 found, code = (UNKNOWN, UNKNOWN, UNKNOWN), node.error("ListOffsets", _code(error, version))
-            partitions.append(_described(wanted.partition_index, code, found, version))
-        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
-    return ListOffsetsResponse(topics=topics)
+            described = _described(wanted.partition_index, code, found, version)
+            topics.setdefault(topic.name, []).append(described)
+    return ListOffsetsResponse(
+        topics=[ListOffsetsTopicResponse(name=name, partitions=partitions) for name, partitions in topics.items()]
+    )
+
+
+def _find(
+    node: Node, request: ListOffsetsRequest, topic: str, wanted: ListOffsetsPartition, version: int
+) -> Steps[Found]:
+    if version < _SINCE.get(wanted.timestamp, 0) or wanted.timestamp < EARLIEST_PENDING_UPLOAD:
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+    partition = find_partition(
+        node, topic, wanted.partition_index, wanted.current_leader_epoch, request.replica_id == DEBUGGER
+    )
+    isolation = request.isolation_level if request.replica_id == CONSUMER else None
+    found: Found = yield from _look(partition, wanted.timestamp, isolation)
+    return found
 
 
 def _code(error: ApiError, version: int) -> ErrorCode:
@@ -68,11 +89,12 @@ def _described(index: int, code: int, found: Found, version: int) -> ListOffsets
     )
 
 
-def _find(partition: Partition, wanted: ListOffsetsPartition, isolation: int) -> Steps[Found]:
-    log, when = partition.log, wanted.timestamp
-    limit = partition.limit(isolation)
+def _look(partition: Partition, when: int, isolation: int | None) -> Steps[Found]:
+    """Whoever is no consumer has no isolation level, and is told of all that is there."""
+    log = partition.log
+    limit = log.end_offset if isolation is None else partition.limit(isolation)
     if when == LATEST:
-        partition.check_settled()
+        _check_settled(partition, isolation)
         return UNKNOWN, limit, partition.leader_epoch
     if when in (EARLIEST, EARLIEST_LOCAL):
         is_empty = log.start_offset == log.end_offset
@@ -82,8 +104,13 @@ def _find(partition: Partition, wanted: ListOffsetsPartition, isolation: int) ->
     found: Found | None = yield from (log.max_timestamp() if when == MAX_TIMESTAMP else log.offset_for_time(when))
     if found is not None and found[1] < limit:
         return found
-    partition.check_settled()
+    _check_settled(partition, isolation)
     return UNKNOWN, UNKNOWN, UNKNOWN
+
+
+def _check_settled(partition: Partition, isolation: int | None) -> None:
+    if isolation is not None:
+        partition.check_settled()
 
 
 API = Api(ListOffsetsRequest, range(1, 12), handle)

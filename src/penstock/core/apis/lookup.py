@@ -9,14 +9,14 @@ from penstock.core.partition.partition import Partition
 NO_EPOCH = -1
 
 
-def find_partition(node: Node, topic: str, index: int, epoch: int = NO_EPOCH) -> Partition:
-    """The partition, if we lead it in the epoch that the client believes in."""
+def find_partition(node: Node, topic: str, index: int, epoch: int = NO_EPOCH, any_replica: bool = False) -> Partition:
+    """The partition, in the epoch that the client believes in, if we lead it or any replica will do."""
     partition = node.replicas.get(topic, index)
     if partition is None:
         raise ApiError(node.replicas.refusal(node.image, topic, index))
     if epoch != NO_EPOCH and epoch != partition.leader_epoch:
         older = epoch < partition.leader_epoch
         raise ApiError(ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH)
-    if not partition.leads:
+    if not (partition.leads or any_replica):
         raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     return partition

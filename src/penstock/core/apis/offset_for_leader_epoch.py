@@ -6,7 +6,7 @@ from penstock.core.apis.lookup import find_partition
 from penstock.core.base.errors import ApiError
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Answer, Api, Slot
-from penstock.core.partition.partition import Partition
+from penstock.core.partition.divergence import end_of_epoch
 from penstock.core.wire.api.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -32,19 +32,8 @@ def _end(node: Node, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOf
         partition = find_partition(node, topic, wanted.partition, wanted.current_leader_epoch)
     except ApiError as error:
         return EpochEndOffset(error_code=node.error("OffsetForLeaderEpoch", error.code), partition=wanted.partition)
-    epoch, end_offset = _end_of(partition, wanted.leader_epoch)
+    epoch, end_offset = end_of_epoch(partition, wanted.leader_epoch)
     return EpochEndOffset(error_code=0, partition=wanted.partition, leader_epoch=epoch, end_offset=end_offset)
-
-
-def _end_of(partition: Partition, epoch: int) -> tuple[int, int]:
-    """The leader's own epoch has begun, though a log without followers knows of it only by its first record. Who reads
-    at the end was told that epoch, and would begin anew if nobody knew it."""
-    log = partition.log
-    if epoch == partition.leader_epoch:
-        return epoch, log.end_offset
-    if log.epochs.latest < epoch < partition.leader_epoch:
-        return log.epochs.latest if log.epochs.latest >= 0 else epoch, log.end_offset
-    return log.epoch_end(epoch)
 
 
 API = Api(OffsetForLeaderEpochRequest, range(2, 5), handle)

@@ -16,6 +16,7 @@ from penstock.core.node.deadlines import Deadline
 from penstock.core.node.leader_hints import FETCH_HINTS_SINCE, hint_reader
 from penstock.core.node.slots import PENDING, Answer, Slot
 from penstock.core.node.views import Interest, Outcome, View
+from penstock.core.partition.divergence import find_readers_divergence
 from penstock.core.partition.partition import READ_COMMITTED
 from penstock.core.partition.read_replica import LEADER
 from penstock.core.partition.replicated import ReplicatedLeader
@@ -232,6 +233,10 @@ class Fetching:
             partition = interest.resolve(self._node)
             if not partition.leads and not interest.view.reads_followers:
                 raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            diverging = find_readers_divergence(partition, interest.offset, interest.last_epoch)
+            if diverging is not None:
+                outcome.diverge(interest, partition, diverging)
+                return
             room = min(interest.max_bytes, outcome.room)
             first = outcome.size == 0
             piece = (

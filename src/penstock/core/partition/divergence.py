@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.log.log import Log
+from penstock.core.partition.partition import Partition
 
 NO_EPOCH = -1
 
@@ -19,9 +20,29 @@ class EpochEnd(NamedTuple):
 
 def find_divergence(log: Log, offset: int, last_epoch: int) -> EpochEnd | None:
     """Whether a follower whose log ends at `offset` in `last_epoch` has something that the leader's log has not."""
+    return None if last_epoch == NO_EPOCH else _compare(log, offset, last_epoch, log.epoch_end(last_epoch))
+
+
+def find_readers_divergence(partition: Partition, offset: int, last_epoch: int) -> EpochEnd | None:
+    """Whether a reader that has come to `offset` in `last_epoch` has read something that is not in this log."""
     if last_epoch == NO_EPOCH:
         return None
-    epoch, end_offset = log.epoch_end(last_epoch)
+    return _compare(partition.log, offset, last_epoch, end_of_epoch(partition, last_epoch))
+
+
+def end_of_epoch(partition: Partition, epoch: int) -> tuple[int, int]:
+    """The leader's own epoch has begun, though a log without followers knows of it only by its first record. Who reads
+    at the end was told that epoch, and would begin anew if nobody knew it."""
+    log = partition.log
+    if partition.leads and epoch == partition.leader_epoch:
+        return epoch, log.end_offset
+    if partition.leads and log.epochs.latest < epoch < partition.leader_epoch:
+        return log.epochs.latest if log.epochs.latest >= 0 else epoch, log.end_offset
+    return log.epoch_end(epoch)
+
+
+def _compare(log: Log, offset: int, last_epoch: int, end: tuple[int, int]) -> EpochEnd | None:
+    epoch, end_offset = end
     if epoch == NO_EPOCH or offset < log.start_offset:
         raise ApiError(
             ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {offset} of epoch {last_epoch} is not known in {log.start_offset}.."
