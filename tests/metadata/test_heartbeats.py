@@ -44,6 +44,21 @@ def test_a_silent_broker_loses_what_it_led() -> None:
     assert 1 not in cluster.image.tally.leading
 
 
+def test_a_broker_that_was_cut_off_hears_first_what_it_has_lost() -> None:
+    cluster = Cluster([1, 2])
+    cluster.create("t", [1, 2])
+    then = cluster.image.offset
+    for now_ms in range(0, SESSION_MS + 1, 100):
+        cluster.tick(now_ms)
+        cluster.beat(2)
+    assert cluster.partition("t", 0).leader == 2
+    assert cluster.beat(1, offset=then).state is State.FENCED, "it still believes to lead"
+    told = cluster.image.offset
+    cluster.create("u", [2])
+    assert cluster.beat(1, offset=told - 1).state is State.FENCED
+    assert cluster.beat(1, offset=told).state is State.UNFENCED, "what came since is not about it"
+
+
 def test_fencing_comes_before_what_follows_from_it() -> None:
     cluster = Cluster([1, 2])
     cluster.create("t", [1, 2])

@@ -216,6 +216,19 @@ class TestKeepingAQuorum:
         fetch(alone, 2, 1, 1, 1)
         assert alone.raft.majority_ms(alone.now_ms) == answered_ms
 
+    def test_a_fetch_over_another_line_may_be_older_than_the_answer_to_the_one_before(self) -> None:
+        """Both were sent, and the first was given up, while this process did not run."""
+        alone = leading()
+        began_ms = alone.now_ms
+        alone.pass_time(300)
+        for line in ("first", "second"):
+            alone.raft.handle("asked", fetch_request(2, 1, 1, 1), 17, alone.now_ms, line)
+            assert alone.raft.majority_ms(alone.now_ms) == began_ms
+        answered_ms = alone.now_ms
+        alone.pass_time(100)
+        alone.raft.handle("asked", fetch_request(2, 1, 1, 1), 17, alone.now_ms, "second")
+        assert alone.raft.majority_ms(alone.now_ms) == answered_ms
+
     def test_a_leader_knows_who_decided_before_it_if_it_followed_that_one_to_the_end(self) -> None:
         alone = Alone()
         alone.reply(alone.follow(2, 5), fetched(2, 5, records=batch(0, 5, b"a"), high_watermark=1))

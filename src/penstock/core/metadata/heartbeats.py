@@ -63,6 +63,8 @@ class Heartbeats:
         self._folded: dict[int, int] = {}
         self._handed_over_at: dict[int, int] = {}
         self._leaving: dict[int, Sweep] = {}
+        # Where the metadata says all that was taken from a broker when it was fenced.
+        self._told_by: dict[int, int] = {}
         found = [
             (session_ms if first_ms is None else first_ms(broker.id), broker.id, broker.epoch)
             for broker in image.brokers.values()
@@ -97,6 +99,8 @@ class Heartbeats:
         self._folded[broker.id] = offset
         if state is State.FENCED:
             self._handed_over_at.pop(broker.id, None)
+        else:
+            self._told_by.pop(broker.id, None)
 
     def handed_over(self, broker_id: int, offset: int) -> None:
         """All that a broker led was given to others, by records up to `offset`; it stops when those have seen them."""
@@ -106,6 +110,7 @@ class Heartbeats:
         """The broker leaves. Until the sweep is done it is not let in again, nor is another one begun."""
         assert not self.is_leaving(broker_id), f"broker {broker_id} leaves twice at once"
         self._leaving[broker_id] = sweep
+        self._told_by.pop(broker_id, None)
 
     def is_leaving(self, broker_id: int) -> bool:
         sweep = self._leaving.get(broker_id)
@@ -116,6 +121,7 @@ class Heartbeats:
         self.sessions.forget(broker_id)
         self._folded.pop(broker_id, None)
         self._handed_over_at.pop(broker_id, None)
+        self._told_by.pop(broker_id, None)
 
     def expire(self, image: Image, settings: BrokerSettings) -> Expired | None:
         """Fence one broker that was silent for too long, if there is one."""
@@ -182,8 +188,7 @@ class Heartbeats:
         if state is State.FENCED:
             if request.want_shut_down:
                 return State.MAY_STOP
-            caught_up = request.current_metadata_offset >= broker.registered_at
-            may_serve = caught_up and not want_fence and not self.is_leaving(broker.id)
+            may_serve = self._knows_its_place(image, broker, request.current_metadata_offset) and not want_fence
             return State.UNFENCED if may_serve else State.FENCED
         leads = image.tally.leading.get(broker.id, 0) > 0
         if state is State.SHUTTING_DOWN:
@@ -194,6 +199,13 @@ class Heartbeats:
         if request.want_shut_down:
             return State.SHUTTING_DOWN if leads else State.MAY_STOP
         return State.UNFENCED
+
+    def _knows_its_place(self, image: Image, broker: BrokerImage, offset: int) -> bool:
+        """Whether a fenced broker has heard of its own registration and of all that was given to others since. One that
+        was only cut off believes to lead what it led then, and would go on with that."""
+        if self.is_leaving(broker.id):
+            return False
+        return offset >= self._told_by.setdefault(broker.id, max(image.offset, broker.registered_at))
 
     def _folded_by_all(self, image: Image) -> int:
         """Up to which offset every broker that serves has folded the log."""

@@ -63,6 +63,11 @@ class Answerable(Reply):
         """Nobody waits any longer."""
         return False
 
+    @property
+    def line(self) -> object:
+        """What came over the same line came in this order."""
+        return self
+
     def reply(self, message: Message) -> None:
         raise AssertionError("each kind of token answers in its own way")
 
@@ -102,6 +107,10 @@ class Slot(Answerable):
         self.parked: object = None
         self.requests = 1
         self.size = 0
+
+    @property
+    def line(self) -> object:
+        return self.connection
 
     @property
     def gone(self) -> bool:

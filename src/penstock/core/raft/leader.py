@@ -23,11 +23,12 @@ class Progress:
     end_offset: int = UNKNOWN_OFFSET
     fetched_ms: int = -1
     answered_ms: int = -1
+    answered_line: object = None
     sent_after_ms: int = -1
     caught_up_ms: int = -1
     leader_end_at_fetch: int = UNKNOWN_OFFSET
 
-    def fetched(self, offset: int, leader_end_offset: int, now_ms: int) -> None:
+    def fetched(self, offset: int, leader_end_offset: int, now_ms: int, line: object) -> None:
         """The replica asks from an offset, so it has synced everything below."""
         if offset >= leader_end_offset:
             self.caught_up_ms = max(self.caught_up_ms, now_ms)
@@ -36,7 +37,8 @@ class Progress:
             self.caught_up_ms = max(self.caught_up_ms, self.fetched_ms)
         self.leader_end_at_fetch = leader_end_offset
         self.fetched_ms = max(self.fetched_ms, now_ms)
-        self.sent_after_ms = self.answered_ms
+        if self.answered_line is None or self.answered_line is line:
+            self.sent_after_ms = self.answered_ms
         self.end_offset = offset
 
 
@@ -50,6 +52,7 @@ class ParkedFetch:
     bytes_max: int
     expires_ms: int
     seen_high_watermark: int
+    line: object = None
 
 
 @mutable
@@ -148,16 +151,19 @@ class Leader:
         self.progress_of(self._local).end_offset = synced_offset
         return self._advance()
 
-    def replica_fetched(self, key: ReplicaKey, offset: int, leader_end_offset: int, now_ms: int) -> bool:
+    def replica_fetched(
+        self, key: ReplicaKey, offset: int, leader_end_offset: int, now_ms: int, line: object = None
+    ) -> bool:
         """Note a fetch; whether that committed something."""
-        self.progress_of(key).fetched(offset, leader_end_offset, now_ms)
+        self.progress_of(key).fetched(offset, leader_end_offset, now_ms, line)
         self.heard_from(key, now_ms)
         return self._advance()
 
-    def answered(self, key: ReplicaKey, now_ms: int) -> None:
-        """A fetch is answered: the next one leaves its replica later than this."""
+    def answered(self, key: ReplicaKey, now_ms: int, line: object = None) -> None:
+        """A fetch is answered: the next one on its line leaves its replica later than this."""
         if key.id in self.voters:
-            self.progress_of(key).answered_ms = now_ms
+            progress = self.progress_of(key)
+            progress.answered_ms, progress.answered_line = now_ms, line
 
     def _advance(self) -> bool:
         """Move the high watermark to what a majority has synced.
@@ -186,7 +192,7 @@ class Leader:
         """A time at which a majority surely followed this leader, itself included.
 
         A fetch may have waited to be read for as long as this process was not running, but it left its sender after
-        the answer to the one before.
+        the answer to the one before; unless that one was given up, and this one was sent over another line.
         """
         sent = (now_ms if each.key.id == self._local.id else each.sent_after_ms for each in self.voters.values())
         return sorted(sent, reverse=True)[len(self.voters) // 2]

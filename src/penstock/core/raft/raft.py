@@ -167,9 +167,10 @@ class Raft:
 
     # Events
 
-    def handle(self, ticket: Ticket, request: Request, version: int, now_ms: int) -> None:
-        """Serve a request; its answer is a decision, now or later."""
-        self._when_free(partial(self._handle, ticket, request, version, now_ms))
+    def handle(self, ticket: Ticket, request: Request, version: int, now_ms: int, line: object = None) -> None:
+        """Serve a request; its answer is a decision, now or later. Fetches that come over one line come one at a time:
+        whoever does not wait for an answer uses another."""
+        self._when_free(partial(self._handle, ticket, request, version, now_ms, line))
 
     def on_reply(self, to: Destination, correlation: int, response: Response | None, now_ms: int) -> None:
         """A request has its reply, or None when none will come: the connection is gone."""
@@ -333,11 +334,11 @@ class Raft:
         if isinstance(role, Follower):
             yield role.update_voter_ms
 
-    def _handle(self, ticket: Ticket, request: Request, version: int, now_ms: int) -> None:
+    def _handle(self, ticket: Ticket, request: Request, version: int, now_ms: int, line: object) -> None:
         member = self._member
         match request:
             case FetchRequest():
-                self._serving.fetch(ticket, request, now_ms)
+                self._serving.fetch(ticket, request, now_ms, line)
             case FetchSnapshotRequest():
                 self._serving.fetch_snapshot(ticket, request, now_ms)
             case VoteRequest():

@@ -34,7 +34,7 @@ class Serving:
         self._member = member
         self._leading = leading
 
-    def fetch(self, ticket: Ticket, request: FetchRequest, now_ms: int) -> None:
+    def fetch(self, ticket: Ticket, request: FetchRequest, now_ms: int, line: object = None) -> None:
         member = self._member
         if request.cluster_id not in (None, member.local.cluster_id):
             member.answer(ticket, FetchResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
@@ -50,7 +50,7 @@ class Serving:
             member.answer(ticket, answers.fetch(member, code))
             return
         expires_ms = now_ms + request.max_wait_ms
-        waiting = ParkedFetch(ticket, key, partition, request.max_bytes, expires_ms, partition.high_watermark)
+        waiting = ParkedFetch(ticket, key, partition, request.max_bytes, expires_ms, partition.high_watermark, line)
         self._serve(leader, waiting, now_ms)
 
     def _fetch_refusal(self, request: FetchRequest, partition: FetchPartition, key: ReplicaKey) -> ErrorCode:
@@ -66,7 +66,7 @@ class Serving:
         judgement = self._judge(partition)
         if judgement.is_valid and fetch.key.id >= 0:
             end_offset = member.log.end_offset
-            if leader.replica_fetched(fetch.key, partition.fetch_offset, end_offset, now_ms):
+            if leader.replica_fetched(fetch.key, partition.fetch_offset, end_offset, now_ms, fetch.line):
                 self._leading.advanced(leader)
         has_news = not judgement.is_valid or self._has_news(leader, fetch)
         if has_news or now_ms >= fetch.expires_ms or len(leader.parked) >= member.settings.parked_fetches_max:
@@ -85,7 +85,7 @@ class Serving:
         return is_behind or fetch.seen_high_watermark < leader.high_watermark
 
     def _answer(self, leader: Leader, fetch: ParkedFetch, judgement: Judgement, now_ms: int) -> None:
-        leader.answered(fetch.key, now_ms)
+        leader.answered(fetch.key, now_ms, fetch.line)
         member, offset = self._member, fetch.partition.fetch_offset
         response = answers.fetch(member, ErrorCode.NONE, leader.high_watermark, judgement)
         has_records = judgement.is_valid and offset < member.log.end_offset
