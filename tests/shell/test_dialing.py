@@ -222,6 +222,9 @@ def test_closing_leaves_no_handle_of_a_peer_that_does_not_read(tmp_path: Path, l
             await until(lambda: not caller.dialing.calls, "its end")
             assert caller.host.server.buffered_bytes == 0
             assert events.lost_times == 0, "who hangs up is not told that it did"
+            peer.settimeout(LONG_MS / 1000)
+            with pytest.raises(ConnectionResetError):
+                sum(len(data) for data in iter(lambda: peer.recv(1 << 20), b""))
             peer.close()
             bound.close()
 

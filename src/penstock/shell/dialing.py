@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import struct
 from collections.abc import Sequence
 from typing import cast
 
 from penstock.core.base.ports import Buffer, WireEvents
 from penstock.shell.outbox import Outbox
 from penstock.shell.server import Server
+
+_AT_ONCE = struct.pack("ii", 1, 0)
 
 READ_BYTES_MAX = 256 * 1024
 
@@ -61,6 +64,7 @@ class Call(asyncio.BufferedProtocol):
     def close(self) -> None:
         self._events = None
         if self._transport is not None:
+            _forget_unsent(self._transport)
             # Not `close`, which would wait for a peer that may never read again.
             self._transport.abort()
         elif self._dial is not None:
@@ -129,6 +133,12 @@ class Call(asyncio.BufferedProtocol):
         events, self._events = self._events, None
         if events is not None:
             self._server.turn(lambda: events.lost(refused))
+
+
+def _forget_unsent(transport: asyncio.Transport) -> None:
+    """What the kernel still holds of a question that was given up must not arrive after the same one was asked again:
+    the connection ends with a reset."""
+    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
 
 
 def _nothing() -> None:

@@ -45,12 +45,14 @@ class Outgoing:
 
     def close(self) -> None:
         self._machine.wires.pop(self, None)
-        self.hang_up()
+        self._events = None
+        if self.link is not None and self.link.client is self:
+            self.link.reset_by_client()
 
     # ---- what the machine calls
 
     def hang_up(self) -> None:
-        """The process hangs up, or is no more; nobody is told at this end."""
+        """The process is no more; nobody is told at this end, and what it had sent may still arrive."""
         self._events = None
         if self.link is not None and self.link.client is self:
             self.link.close_by_client()

@@ -55,7 +55,8 @@ REFUSALS: Final = {
     "set": frozenset[ErrorCode](),
     "elect": frozenset({ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}),
     "reassign": frozenset({ErrorCode.INVALID_REPLICA_ASSIGNMENT}),
-    "cancel": frozenset({ErrorCode.NO_REASSIGNMENT_IN_PROGRESS}),
+    # Where none that stays behind is in sync, going back would be an unclean election.
+    "cancel": frozenset({ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, ErrorCode.INVALID_REPLICA_ASSIGNMENT}),
     "seat": frozenset({ErrorCode.DUPLICATE_VOTER}),
     "unseat": frozenset({ErrorCode.VOTER_NOT_FOUND}),
 }
