@@ -47,6 +47,9 @@ def run(seconds: float) -> Counter[str]:
                 hold(seconds)
                 decided = decided_since(cluster.nodes[1].folder, begin)
             load.finish()
+        if decided.total():
+            # What the nodes say of it tells why.
+            print(cluster.output(), file=sys.stderr)
     p99 = load.p99() * 1000
     rate = len(load.latencies) / (seconds + SETTLING_SECONDS)
     print(f"{seconds:.0f} s beside {BUSY_LOOPS} busy loops: {rate:.0f} records/s, p99 {p99:.0f} ms, {dict(decided)}")

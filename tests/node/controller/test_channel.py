@@ -40,6 +40,7 @@ class Place:
         self.asked: list[tuple[Address, int, Heard]] = []
         self.handled: list[Callable[[Response], None]] = []
         self.heard: list[Response | None] = []
+        self.closed: list[Address] = []
         self.channel = ControllerChannel(self, self, self, lambda: self.leader)
 
     def log(self, level: str, text: str) -> None:
@@ -48,6 +49,9 @@ class Place:
     def ask(self, to: Address, purpose: str, request: Request, timeout_ms: int, done: Heard) -> None:
         assert request is QUESTION
         self.asked.append((to, timeout_ms, done))
+
+    def close(self, to: Address, purpose: str) -> None:
+        self.closed.append(to)
 
     def handle(self, request: Request, version: int, done: Callable[[Response], None]) -> None:
         assert request is QUESTION
@@ -130,6 +134,19 @@ def test_a_new_leader_is_asked_at_once_and_a_late_answer_of_the_old_one_counts()
     place.asked[0][2](ANSWER)
     place.asked[1][2](ANSWER)
     assert place.heard == [ANSWER]
+
+
+def test_what_the_old_leader_has_not_read_is_withdrawn_when_the_new_one_has_answered() -> None:
+    for old_answer, closed in ((None, [ONE]), (NOT_CONTROLLER, [])):
+        place = Place()
+        place.begin()
+        place.leader = TWO
+        place.channel.controller_changed()
+        if old_answer is not None:
+            place.asked[0][2](old_answer)
+        assert place.closed == []
+        place.asked[1][2](ANSWER)
+        assert place.closed == closed
 
 
 def test_the_same_leader_is_not_asked_twice() -> None:

@@ -188,6 +188,9 @@ class Machine:
         """The links of this machine."""
         self.world.carry(self, to, request, timeout_ms, done)
 
+    def close(self, to: Address, purpose: str) -> None:
+        """Pipes here have no ends: what is under way arrives all the same."""
+
     def receive(self, sender: Machine, request: Request, reply: Callable[[Response], None]) -> None:
         def answered(response: Response) -> None:
             is_broker = isinstance(request, BrokerHeartbeatRequest | BrokerRegistrationRequest)

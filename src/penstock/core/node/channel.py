@@ -1,7 +1,7 @@
 """The way to whoever controls the cluster: found, asked, and asked again elsewhere when it has stopped controlling.
 
 A question may be asked twice, of two controllers, when the first one was lost before it answered. What is asked this
-way is meant to bear that.
+way is meant to bear that; but once it is answered it is over, and what was asked elsewhere must not come true later.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Asks(Protocol):
     """Links to other nodes."""
 
     def ask(self, to: Address, purpose: str, request: Request, timeout_ms: int, done: Heard) -> None: ...
+    def close(self, to: Address, purpose: str) -> None: ...
 
 
 class Local(Protocol):
@@ -98,6 +99,7 @@ class _Question:
         self._done: Heard | None = done
         self._asked: Address | None = None
         self._attempt = 0
+        self._unheard: dict[int, Address] = {}
         self._retry: Deadline | None = None
         self._end_ms = 0
         self._end: Deadline | None = None
@@ -127,11 +129,13 @@ class _Question:
         elif self._asked is None:
             self._later()
         else:
+            self._unheard[self._attempt] = self._asked
             left_ms = min(self._end_ms - channel.host.now_ms, ATTEMPT_MS_MAX)
             channel.links.ask(self._asked, self._purpose, self._request, max(1, left_ms), heard)
 
     def _heard(self, attempt: int, answer: Response | None) -> None:
         """An answer counts whenever it comes; that there is none, only from the node asked last."""
+        self._unheard.pop(attempt, None)
         if self._done is None:
             return
         if answer is not None and not says(answer, ErrorCode.NOT_CONTROLLER):
@@ -151,7 +155,15 @@ class _Question:
         done = self._done
         assert done is not None, "a question that is closed has no deadlines"
         self._close()
+        if answer is not None:
+            self._withdraw()
         done(answer)
+
+    def _withdraw(self) -> None:
+        """Who controlled before may do so again, and then read what was sent to it."""
+        channel = self._channel
+        for address in {*self._unheard.values()} - {channel.leader()}:
+            channel.links.close(address, self._purpose)
 
     def _close(self) -> None:
         self._done = None
