@@ -65,6 +65,9 @@ class Wire:
         lent = bytearray(data)
         self._world.later(self._number, lambda: self._near(lambda events: events.received(memoryview(lent))))
 
+    def reset(self) -> None:
+        self.close()
+
     def close(self) -> None:
         self._events = None
         if self._far is not None:

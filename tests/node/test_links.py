@@ -173,7 +173,7 @@ def test_a_peer_that_hangs_is_given_up_with_everything_behind_it() -> None:
     assert asker.outcomes == {1: [], 2: []}
     asker.network.pass_time(1)
     assert asker.outcomes == {1: [None], 2: [None]}
-    assert wire.is_closed
+    assert wire.is_reset, "what it reads of this when it goes on was asked of somebody else meanwhile"
 
 
 def test_a_dial_that_hangs_is_begun_again() -> None:
@@ -272,6 +272,7 @@ def test_closing_ends_every_question_and_the_wire() -> None:
     asker.network.pass_time(REST_MS)
     assert all(each.is_closed for each in asker.network.wires)
     assert asker.outcomes == {1: [None], 2: [None]}
+    assert [each.is_reset for each in asker.network.wires] == [True, False], "the last word is not taken back"
     assert asker.network.deadlines.next_ms() is None
 
 

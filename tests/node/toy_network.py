@@ -24,7 +24,7 @@ class ToyWire:
         self.address = address
         self.events = events
         self.is_open = False
-        self.is_closed = False
+        self.is_closed = self.is_reset = False
         self.sent_bytes = 0
         self.spoken: Sequence[type[Request]] = SPOKEN
         self.requests: list[tuple[HeartbeatRequest, int, int]] = []
@@ -46,6 +46,10 @@ class ToyWire:
 
     def close(self) -> None:
         self.is_closed = True
+
+    def reset(self) -> None:
+        self.is_reset = True
+        self.close()
 
     # ---- what the test lets happen
 

@@ -139,6 +139,8 @@ class Silence:
     def close(self) -> None:
         """Nobody notices."""
 
+    reset = close
+
 
 class Voter(World):
     """One of two voters, alone in silence."""

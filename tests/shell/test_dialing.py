@@ -218,7 +218,7 @@ def test_closing_leaves_no_handle_of_a_peer_that_does_not_read(tmp_path: Path, l
             for _ in range(20):
                 wire.send([bytes(1 << 20)])
             assert caller.host.server.buffered_bytes > 0
-            wire.close()
+            wire.reset()
             await until(lambda: not caller.dialing.calls, "its end")
             assert caller.host.server.buffered_bytes == 0
             assert events.lost_times == 0, "who hangs up is not told that it did"

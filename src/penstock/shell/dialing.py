@@ -61,10 +61,14 @@ class Call(asyncio.BufferedProtocol):
         assert self._transport is not None, "nothing may be sent before the wire is open"
         self._server.node.metrics.bytes_out += self._outbox.put(list(parts))
 
+    def reset(self) -> None:
+        if self._transport is not None:
+            _forget_unsent(self._transport)
+        self.close()
+
     def close(self) -> None:
         self._events = None
         if self._transport is not None:
-            _forget_unsent(self._transport)
             # Not `close`, which would wait for a peer that may never read again.
             self._transport.abort()
         elif self._dial is not None:

@@ -45,14 +45,17 @@ class Outgoing:
 
     def close(self) -> None:
         self._machine.wires.pop(self, None)
-        self._events = None
+        self.hang_up()
+
+    def reset(self) -> None:
         if self.link is not None and self.link.client is self:
-            self.link.reset_by_client()
+            self.link.to_server.drop()
+        self.close()
 
     # ---- what the machine calls
 
     def hang_up(self) -> None:
-        """The process is no more; nobody is told at this end, and what it had sent may still arrive."""
+        """The process hangs up, or is no more; nobody is told at this end, and what it had sent may still arrive."""
         self._events = None
         if self.link is not None and self.link.client is self:
             self.link.close_by_client()

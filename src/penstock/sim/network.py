@@ -126,11 +126,6 @@ class Link:
         self.to_client.drop()
         self.network.carry(self.way, self.delay_us(self.way), self.end_server)
 
-    def reset_by_client(self) -> None:
-        """The client is done, and what it has sent and has not arrived never will."""
-        self.to_server.drop()
-        self.close_by_client()
-
     def close_by_server(self) -> None:
         """The server is done: what it has sent still arrives, then the client learns it."""
         self.server = None

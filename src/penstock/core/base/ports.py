@@ -276,7 +276,11 @@ class Wire(Protocol):
         ...
 
     def close(self) -> None:
-        """Hang up, whatever is unsent. No event comes after this."""
+        """Hang up, whatever is unsent. No event comes after this; what has left may still arrive."""
+        ...
+
+    def reset(self) -> None:
+        """Hang up, and take back whatever has not arrived."""
         ...
 
 

@@ -113,9 +113,9 @@ class Link:
         else:
             self._go_on()
 
-    def close(self) -> None:
-        """Hang up; whatever is not answered yet never will be."""
-        for question in self._drop_wire():
+    def close(self, politely: bool = False) -> None:
+        """Hang up; whatever is not answered yet never will be. Politely: what was said may still be heard."""
+        for question in self._drop_wire(politely):
             self._fail_later(question)
         if self._timer is not None:
             self._timer.cancel()
@@ -219,8 +219,9 @@ class Link:
         for question in failed:
             question.done(None)
 
-    def _drop_wire(self) -> list[_Question]:
-        """Forget the wire and all questions; gives the questions."""
+    def _drop_wire(self, politely: bool = False) -> list[_Question]:
+        """Forget the wire and all questions; gives the questions. Whoever is told that there is no answer may ask again
+        elsewhere, so a question that was not heard yet should not be heard after that."""
         questions = [asked.question for asked in self._asked]
         questions += self._waiting
         self._asked.clear()
@@ -229,7 +230,7 @@ class Link:
         self._peer = PeerConnection(self._client_id)
         wire, self._wire = self._wire, None
         if wire is not None:
-            wire.close()
+            wire.close() if politely or not questions else wire.reset()
         return questions
 
     def _fail_later(self, question: _Question) -> None:

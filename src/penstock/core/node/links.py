@@ -63,8 +63,10 @@ class Links:
             link.close()
 
     def close_all(self) -> None:
-        for to, purpose in list(self._links):
-            self.close(to, purpose)
+        """The node ends. What it said last, such as that it leads no longer, is not taken back."""
+        for link in self._links.values():
+            link.close(politely=True)
+        self._links.clear()
         for probe in list(self._probes.values()):
             probe.end()
 
