@@ -63,7 +63,7 @@ class Heartbeats:
         self._folded: dict[int, int] = {}
         self._handed_over_at: dict[int, int] = {}
         self._leaving: dict[int, Sweep] = {}
-        # Where the metadata says all that was taken from a broker when it was fenced.
+        # Where the metadata says all that was taken from a broker when it left last.
         self._told_by: dict[int, int] = {}
         found = [
             (session_ms if first_ms is None else first_ms(broker.id), broker.id, broker.epoch)
@@ -99,8 +99,6 @@ class Heartbeats:
         self._folded[broker.id] = offset
         if state is State.FENCED:
             self._handed_over_at.pop(broker.id, None)
-        else:
-            self._told_by.pop(broker.id, None)
 
     def handed_over(self, broker_id: int, offset: int) -> None:
         """All that a broker led was given to others, by records up to `offset`; it stops when those have seen them."""
@@ -121,7 +119,6 @@ class Heartbeats:
         self.sessions.forget(broker_id)
         self._folded.pop(broker_id, None)
         self._handed_over_at.pop(broker_id, None)
-        self._told_by.pop(broker_id, None)
 
     def expire(self, image: Image, settings: BrokerSettings) -> Expired | None:
         """Fence one broker that was silent for too long, if there is one."""
@@ -205,7 +202,7 @@ class Heartbeats:
         was only cut off believes to lead what it led then, and would go on with that."""
         if self.is_leaving(broker.id):
             return False
-        return offset >= self._told_by.setdefault(broker.id, max(image.offset, broker.registered_at))
+        return offset >= self._told_by.setdefault(broker.id, image.offset)
 
     def _folded_by_all(self, image: Image) -> int:
         """Up to which offset every broker that serves has folded the log."""

@@ -113,6 +113,11 @@ class Link:
         else:
             self._go_on()
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether anything is not answered yet."""
+        return bool(self._waiting or self._asked)
+
     def close(self, politely: bool = False) -> None:
         """Hang up; whatever is not answered yet never will be. Politely: what was said may still be heard."""
         for question in self._drop_wire(politely):

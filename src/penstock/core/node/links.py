@@ -56,6 +56,11 @@ class Links:
             probe.wire = self._net.dial(address.host, address.port, probe)
             self._owner.deadlines.at(self._owner.now_ms + SETUP_MS_MAX, probe.end)
 
+    def is_waiting(self, to: Address, purpose: str) -> bool:
+        """Whether a node owes an answer."""
+        link = self._links.get((to, purpose))
+        return link is not None and link.is_waiting
+
     def close(self, to: Address, purpose: str) -> None:
         """Hang up, and forget what was known of the address: for one that is no longer used."""
         link = self._links.pop((to, purpose), None)

@@ -79,8 +79,6 @@ class Driver:
         self._raft: Raft | None = None
         # Raft's time begins with the wall clock's and runs with the one that nobody can set.
         self._offset_ms = node.now_ms - node.now_us // 1000
-        # Fetches that are not answered.
-        self._fetches: dict[Address, Send] = {}
         self._storage: deque[Truncate | WriteChunk | Install] = deque()
         # What was begun of the first of them, if that is more than can be done twice.
         self._begun: Patient[object] | None = None
@@ -165,9 +163,6 @@ class Driver:
         self._tell(lambda raft: raft.on_timer(self.now_ms))
 
     def _replied(self, send: Send, response: Response | None) -> None:
-        address = Address(send.to.host, send.to.port)
-        if self._fetches.get(address) is send:
-            del self._fetches[address]
         self._tell(lambda raft: raft.on_reply(send.to, send.correlation, response, self.now_ms))
 
     def _progressed(self) -> None:
@@ -330,11 +325,9 @@ class Driver:
         purpose = FETCHING if isinstance(send.request, FetchRequest | FetchSnapshotRequest) else RAFT
         timeout_ms = self._node.settings["controller.quorum.request.timeout.ms"]
         address = Address(send.to.host, send.to.port)
-        if purpose == FETCHING:
-            if address in self._fetches:
-                # The leader takes it that a fetch is younger than the answer to the one before it on its line.
-                self._node.links.close(address, FETCHING)
-            self._fetches[address] = send
+        if purpose == FETCHING and self._node.links.is_waiting(address, FETCHING):
+            # The leader takes it that a fetch is younger than the answer to the one before it on its line.
+            self._node.links.close(address, FETCHING)
         self._node.links.ask(address, purpose, send.request, timeout_ms, partial(self._replied, send))
 
     def _answer(self, answer: Answer) -> None:
