@@ -9,6 +9,7 @@ VENV := .venv/bin
 # What was compiled is kept, also where Python is told not to keep it: every worker would rewrite the assertions of every
 # test again, and every node that a test starts would compile itself.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(VENV)/python -m pytest
+SOAK := PENSTOCK_SOAK=1 $(PYTEST) --timeout 3600
 WORKERS ?= 2
 ARGS ?=
 
@@ -21,7 +22,7 @@ INSTALL = $(if $(PYTHON),$(PYTHON) requirements/install.py,$(error Python 3.11 o
 LOCK = $(VENV)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header --group build pyproject.toml
 
-.PHONY: help setup setup-run demo demo-broker test test-quick lint format tidy soak bench bench-cluster bench-spark sim lock clean
+.PHONY: help setup setup-run demo demo-broker test test-quick lint format tidy soak soak-alone soak-long soak-examples bench bench-cluster bench-spark sim lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,8 +55,17 @@ format: setup ## let ruff rewrite what it can
 	@$(VENV)/ruff check --quiet --fix .
 	@$(VENV)/ruff format --quiet .
 
-soak: setup ## the full counts with fresh seeds; takes long
-	@PENSTOCK_SOAK=1 $(PYTEST) -n $(WORKERS) --dist loadfile -m "" --timeout 3600 $(ARGS)
+# What measures how long somebody waits is alone on the machine; what takes minutes by itself is spread test by test.
+soak: soak-alone soak-long soak-examples ## the full counts with fresh seeds; takes hours
+
+soak-alone: setup ## real faults: many kills, pauses, cuts; restarts, successions, ten busy minutes
+	@$(SOAK) -rP -m soak tests/chaos $(ARGS)
+
+soak-long: setup ## thousands of simulated histories, long kills, large loads
+	@$(SOAK) -n $(WORKERS) --dist worksteal -rP -m soak --ignore tests/chaos $(ARGS)
+
+soak-examples: setup ## every other test with twenty times as many examples
+	@$(SOAK) -n $(WORKERS) --dist loadfile -m "not soak" $(ARGS)
 
 bench: setup ## Penstock beside Apache Kafka; results in bench/results
 	@$(VENV)/python -m bench.run $(ARGS)

@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 from hypothesis.database import DirectoryBasedExampleDatabase
 
+from tests.fresh_seeds import FIRST, IS_SOAK
+
 ROOT = Path(__file__).resolve().parent.parent
 HYPOTHESIS_HOME = ROOT / ".cache" / "hypothesis"
 EXAMPLES_DEFAULT = 100
@@ -32,9 +34,11 @@ settings.register_profile(
     database=DirectoryBasedExampleDatabase(HYPOTHESIS_HOME / "examples"),
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile(
-    "soak" if os.environ.get("PENSTOCK_SOAK") == "1" else "quick" if os.environ.get("PENSTOCK_QUICK") == "1" else "ci"
-)
+settings.load_profile("soak" if IS_SOAK else "quick" if os.environ.get("PENSTOCK_QUICK") == "1" else "ci")
+
+
+def pytest_report_header() -> list[str]:
+    return [f"fresh seeds begin at {FIRST}"] if IS_SOAK else []
 
 
 def pytest_collection_finish() -> None:

@@ -8,13 +8,14 @@ from collections.abc import Iterable
 
 import pytest
 
+from tests.fresh_seeds import fresh
 from tests.partition.faults import play, shape_of
 
 SEEDS = range(40)
 FOUND_SEEDS = (1_007, 2_401)
 """Histories that somebody had to think about: in 1007 a broker hears of its election after the next one; in 2401 a
 flush began while a cut was about to."""
-SOAK_SEEDS = range(1_000, 3_000)
+SOAK_SEEDS = fresh(2_000)
 MUST_HAPPEN = (
     "acknowledged",
     "acks=1",

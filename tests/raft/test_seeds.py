@@ -6,10 +6,11 @@ from collections import Counter
 
 import pytest
 
+from tests.fresh_seeds import fresh
 from tests.raft.faults import play, shape_of
 
 SEEDS = 200
-SOAK_SEEDS = range(10_000, 14_000)
+SOAK_SEEDS = fresh(4_000)
 WIRE_SEEDS = range(500, 506)
 MUST_HAPPEN = (
     "elections",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
 from penstock.sim.report import Report
 
@@ -21,7 +21,7 @@ LOG_MUST_HAPPEN = (
 )
 
 
-def run_all(run: Callable[[int], Report], seeds: Iterable[int], must_happen: tuple[str, ...]) -> None:
+def run_all(run: Callable[[int], Report], seeds: Sequence[int], must_happen: tuple[str, ...]) -> None:
     counts: Counter[str] = Counter()
     failures = []
     for seed in seeds:
@@ -29,5 +29,6 @@ def run_all(run: Callable[[int], Report], seeds: Iterable[int], must_happen: tup
         counts.update(report.counts)
         if report.failure is not None:
             failures.append("\n".join([f"seed {seed}: {report.failure!r}", *report.tail[-40:]]))
+    print(f"{len(seeds)} seeds from {seeds[0]}: {dict(sorted(counts.items()))}")
     assert not failures, "\n\n".join(failures)
     assert [what for what in must_happen if not counts[what]] == []

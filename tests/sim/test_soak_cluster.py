@@ -7,9 +7,10 @@ import pytest
 from penstock.sim.cluster_scenario import run_cluster_seed
 from penstock.sim.cluster_spec import draw_cluster
 from penstock.sim.run import CLUSTER_MUST_HAPPEN
+from tests.fresh_seeds import fresh
 from tests.sim.many_seeds import SEEDS_PER_TEST, run_all
 
-SEEDS = range(10_000, 11_000)
+SEEDS = fresh(1_000)
 
 
 @pytest.mark.soak

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from penstock.sim.log_scenario import run_log_seed
+from tests.fresh_seeds import fresh
 from tests.sim.many_seeds import LOG_MUST_HAPPEN, SEEDS_PER_TEST, run_all
 
-SEEDS = range(1_000, 2_000)
+SEEDS = fresh(1_000)
 
 
 @pytest.mark.soak

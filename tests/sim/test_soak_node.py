@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from penstock.sim.run import MUST_HAPPEN, run_seed
+from tests.fresh_seeds import fresh
 from tests.sim.many_seeds import SEEDS_PER_TEST, run_all
 
-SEEDS = range(1_000, 1_600)
+SEEDS = fresh(600)
 
 
 @pytest.mark.soak

@@ -8,9 +8,10 @@ import pytest
 
 from penstock.sim.voters.run import MUST_HAPPEN
 from penstock.sim.voters.scenario import run_voters
+from tests.fresh_seeds import fresh
 from tests.sim.many_seeds import run_all
 
-SEEDS = range(1_000, 1_200)
+SEEDS = fresh(200)
 SEEDS_PER_TEST = 50
 
 

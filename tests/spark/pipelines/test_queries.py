@@ -1,7 +1,6 @@
 """Queries of pipelines in the session of the tests: poison, several sinks, failures, a graceful end."""
 
 import json
-import os
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -22,12 +21,13 @@ from penstock.spark.pipelines.registry import Run, State
 from penstock.spark.pipelines.running import Settings, gate_of, start_query
 from penstock.spark.pipelines.watching import PipelineFailed, Watch
 from penstock.testing import Broker
+from tests.fresh_seeds import IS_SOAK
 from tests.spark.pipelines.poison import DECODE, Poison, order, poisons
 from tests.spark.pipelines.runs import Origin, dead_letters, origins_in, origins_out, produce, records_of
 
 pytestmark = pytest.mark.spark
 
-RECORDS = 100_000 if os.environ.get("PENSTOCK_SOAK") == "1" else 6_000
+RECORDS = 100_000 if IS_SOAK else 6_000
 KINDS = len(poisons(0))
 POISON_EACH = RECORDS // 100 // KINDS
 QUERY_S_MAX = 300

@@ -1,6 +1,5 @@
 """Runs as processes: seen and stopped from outside, killed at any moment, continued without a gap."""
 
-import os
 import random
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ import pytest
 from penstock.cli.main import main
 from penstock.spark.pipelines.registry import State
 from penstock.testing import Broker
+from tests.fresh_seeds import IS_SOAK
 from tests.spark.pipelines.runs import (
     FLOWS,
     PipelineRun,
@@ -26,10 +26,9 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.spark
 
-SOAK = os.environ.get("PENSTOCK_SOAK") == "1"
-KILLS = 12 if SOAK else 2
+KILLS = 12 if IS_SOAK else 2
 # More than are read while a run waits to be killed.
-RECORDS = 60_000 if SOAK else 12_000
+RECORDS = 60_000 if IS_SOAK else 12_000
 LOST_S_MAX = 10.0
 
 
@@ -82,7 +81,7 @@ def assert_once(node: Broker) -> None:
 
 
 def test_killed_drivers_and_workers_lose_nothing(node: Broker, tmp_path: Path) -> None:
-    dice = random.Random(11 if not SOAK else None)
+    dice = random.Random(11 if not IS_SOAK else None)
     produce(node.bootstrap, "in", numbers(0, RECORDS))
     for _ in range(KILLS):
         with running(node.bootstrap, tmp_path, "copy") as run:
