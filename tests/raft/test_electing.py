@@ -8,6 +8,7 @@ from penstock.core.base.errors import ErrorCode
 from penstock.core.raft.election import ElectionState, Tally
 from penstock.core.raft.ids import Endpoint, ReplicaKey
 from penstock.core.raft.leader import Leader
+from penstock.core.raft.outbox import MESSAGES_HELD_MAX
 from penstock.core.raft.roles import MAY_FOLLOW, Candidate, Follower, Prospective, Resigned, Unattached
 from penstock.core.raft.voters import VoterSet
 from penstock.core.records.control import ControlType, decode_key
@@ -156,6 +157,17 @@ class TestVoting:
         assert ready.answers == []
         alone.raft.on_saved(alone.now_ms)
         assert [answer.ticket for answer in alone.step().answers] == ["first", "second"]
+
+    def test_of_what_is_held_back_only_the_newest_is_kept(self) -> None:
+        alone = Alone()
+        for number in range(MESSAGES_HELD_MAX + 5):
+            alone.raft.handle(number, vote_request(2, 3 + number), 2, alone.now_ms)
+            alone.step()
+        while alone.raft.election != alone.saves[-1]:
+            alone.raft.on_saved(alone.now_ms)
+            alone.step()
+        alone.raft.on_saved(alone.now_ms)
+        assert [answer.ticket for answer in alone.step().answers] == list(range(5, MESSAGES_HELD_MAX + 5))
 
     def test_one_vote_an_epoch(self) -> None:
         alone = Alone()

@@ -8,7 +8,7 @@ from penstock.core.base.errors import ErrorCode
 from penstock.core.raft.decisions import Committed, Contradiction, LeaderIs, LogRange, NotLeader, Truncate
 from penstock.core.raft.election import ElectionState
 from penstock.core.raft.leader import Leader
-from penstock.core.raft.raft import STALL_MS
+from penstock.core.raft.raft import EVENTS_WAITING_MAX, STALL_MS
 from penstock.core.raft.roles import Follower, Prospective, Resigned
 from penstock.core.raft.settings import CHECK_QUORUM_FACTOR, OBSERVER_SESSION_MS
 from penstock.core.wire.api.describe_quorum import (
@@ -336,6 +336,18 @@ class TestFollowing:
         alone.settle()
         assert [answer.ticket for answer in alone.answers] == ["vote"]
         assert alone.raft.election == ElectionState(7, None, key_of(3)), "it is as current as the log that is left"
+
+    def test_of_what_waits_for_a_cut_only_the_newest_is_kept(self) -> None:
+        alone = Alone(log=log_of(1, 2, 2), saved=ElectionState(2))
+        send = alone.follow(2, 5)
+        alone.raft.on_reply(send.to, send.correlation, fetched(2, 5, diverging=(1, 1)), alone.now_ms)
+        alone.step()
+        for number in range(EVENTS_WAITING_MAX + 5):
+            alone.raft.handle(number, vote_request(3, 4), 2, alone.now_ms)
+        alone.log.truncate(1)
+        alone.raft.on_truncated(alone.now_ms)
+        alone.settle()
+        assert [answer.ticket for answer in alone.answers] == list(range(5, EVENTS_WAITING_MAX + 5))
 
     @pytest.mark.parametrize(
         ("diverging", "expected"), [((2, 2), 2), ((2, 9), 3), ((1, 5), 1), ((1, 0), 0), ((0, 0), 0)]

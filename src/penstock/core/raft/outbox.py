@@ -15,6 +15,10 @@ from penstock.core.raft.decisions import (
 from penstock.core.raft.election import ElectionState
 from penstock.core.raft.ids import SnapshotId
 
+MESSAGES_HELD_MAX = 1_000
+"""While the disk takes no election state, deadlines pass and others ask on. Beyond this many messages of a kind the
+oldest is forgotten, as if it had been lost on its way: nobody waits that long."""
+
 
 class Outbox:
     """Collects a turn's decisions; messages stay here until the election state they rest on is saved."""
@@ -62,6 +66,6 @@ class Outbox:
         if self._saving is None and not self.is_free_to_speak:
             ready.save = self._saving = self._wanted
         if not self.is_free_to_speak:
-            self.ready.sends, ready.sends = ready.sends, []
-            self.ready.answers, ready.answers = ready.answers, []
+            self.ready.sends, ready.sends = ready.sends[-MESSAGES_HELD_MAX:], []
+            self.ready.answers, ready.answers = ready.answers[-MESSAGES_HELD_MAX:], []
         return ready

@@ -57,6 +57,11 @@ STALL_MS = 50
 """How long it takes, at most, to read what has come while nobody read."""
 
 
+EVENTS_WAITING_MAX = 1_000
+"""While the disk takes no cut and no snapshot, others ask on, give up and ask again. Beyond this many events the oldest
+is forgotten, as if it had been lost on its way: whoever asked that long ago has given up."""
+
+
 LEFT_OUT_TIMEOUTS = 4
 """A replica without a leader asks for pre-votes at least this often: once per so many fetch timeouts."""
 
@@ -87,7 +92,7 @@ class Raft:
         self._is_flushing = False
         # The cut or the installation that everything waits for, and what waits.
         self._busy_with: Truncate | Install | None = None
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._waiting: deque[Callable[[], None]] = deque(maxlen=EVENTS_WAITING_MAX)
         self.deadline_ms: int | None = None
         self._member.start(now_ms)
         self._turn(now_ms)
