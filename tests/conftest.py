@@ -5,6 +5,7 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 from hypothesis.database import DirectoryBasedExampleDatabase
@@ -39,6 +40,14 @@ settings.load_profile("soak" if IS_SOAK else "quick" if os.environ.get("PENSTOCK
 
 def pytest_report_header() -> list[str]:
     return [f"fresh seeds begin at {FIRST}"] if IS_SOAK else []
+
+
+@pytest.hookimpl(trylast=True)  # When fixtures have let go, too.
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """At the end of a file nobody needs what its tests made: whole simulated worlds, and clients that would go on
+    looking for a broker that is gone. They are full of cycles, and the collector would take its time."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
 
 
 def pytest_collection_finish() -> None:

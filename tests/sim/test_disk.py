@@ -13,6 +13,7 @@ from penstock.core.base.ports import (
     Entry,
     File,
     FileFailure,
+    FileOp,
     FreeSpace,
     Job,
     JobFiles,
@@ -32,6 +33,7 @@ from penstock.core.base.ports import (
 )
 from penstock.sim.disk import DiskProfile
 from penstock.sim.scheduler import SECOND
+from penstock.sim.volume import NAME_BYTES
 from tests.sim.disk_helpers import ALWAYS_INLINE, ALWAYS_LATER, Bench
 
 T = TypeVar("T")
@@ -334,6 +336,20 @@ def test_a_job_runs_against_the_disk_and_gives_its_result_later() -> None:
     assert answers == [6]
     assert bench.content("/b") == b"abcdef"
     assert not bench.exists("/a")
+
+
+@pytest.mark.parametrize("make", [Append(File("/new"), b""), MakeDir("/new"), RunJob(Job(copy_job, ("/f", "/new")))])
+def test_on_a_full_disk_nothing_new_is_made(make: FileOp) -> None:
+    bench = Bench()
+    bench.write("/f", b"before")
+    bench.disk.volume.free_bytes = NAME_BYTES - 1
+    with pytest.raises(FileFailure) as caught:
+        bench.do(make)
+    assert caught.value.errno == errno.ENOSPC
+    assert not bench.exists("/new")
+    bench.disk.volume.free_bytes = NAME_BYTES
+    bench.do(make)
+    assert bench.exists("/new")
 
 
 def test_a_job_that_meets_a_full_disk_fails_with_it() -> None:

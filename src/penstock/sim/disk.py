@@ -67,7 +67,7 @@ class Disk:
     def append(self, file: File, parts: Sequence[Buffer], done: Done) -> bool:
         """See `Files.append`; a failure is never given inline."""
         copied = b"".join(parts)
-        if self._may_finish_inline(file.path) and self.volume.fits(len(copied)):
+        if self._may_finish_inline(file.path) and self.volume.takes(file, len(copied)):
             self.volume.write(self.volume.node(file, create=True), copied)
             return True
         effect = self.volume.effect(ports.Append(file, copied))

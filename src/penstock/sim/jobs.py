@@ -34,7 +34,7 @@ class JobDisk:
     def append(self, path: str, data: Buffer) -> None:
         """Append, creating the file when missing."""
         self._spend()
-        self._volume.write(self._volume.platter.create(path), bytes(data))
+        self._volume.write(self._volume.create(path), bytes(data))
 
     def sync(self, path: str) -> None:
         """Make the file's bytes survive power loss."""

@@ -15,6 +15,8 @@ from penstock.sim.chance import Chance
 from penstock.sim.platter import DirectoryNode, FileNode, Platter
 
 TOTAL_BYTES = 1 << 30
+NAME_BYTES = 64
+"""What a new name in a directory needs; where there is less, neither a file nor a folder can be made."""
 Effect = Callable[[], object]
 
 
@@ -48,10 +50,15 @@ class Volume:
         """Give the file's content, opening it first where it is closed; an open file keeps its content by any name."""
         if file.fd in self._open:
             return self._open[file.fd]
-        node = self.platter.create(file.path) if create else self.platter.file(file.path)
+        node = self.create(file.path) if create else self.platter.file(file.path)
         file.fd = node.number
         self._open[node.number] = node
         return node
+
+    def create(self, path: str) -> FileNode:
+        """Give the file at a path, made empty when missing and when there is room for its name."""
+        self._need_room_for(path)
+        return self.platter.create(path)
 
     def close(self, file: File) -> None:
         """Close a file that nobody pins, as the shell does to stay within its bound."""
@@ -101,9 +108,21 @@ class Volume:
         if node is not None:
             self._take(-len(node.written))
 
+    def takes(self, file: File, size: int) -> bool:
+        """Say whether so many bytes more of a file find room, and its name, if it is new."""
+        return self.fits(size) and (file.fd in self._open or self._has_room_for(file.path))
+
     def fits(self, size: int) -> bool:
         """Say whether so many bytes more find room."""
         return self.free_bytes is None or size <= self.free_bytes
+
+    def _has_room_for(self, path: str) -> bool:
+        return self.fits(NAME_BYTES) or self.platter.find(path) is not None
+
+    def _need_room_for(self, path: str) -> None:
+        if not self._has_room_for(path):
+            self._note("disk-full", path)
+            raise FileFailure(errno.ENOSPC, "no space left on device")
 
     def _take(self, size: int) -> None:
         if self.free_bytes is not None:
@@ -130,7 +149,7 @@ class Volume:
             case ports.ListDir(path):
                 return lambda: platter.entries(path)
             case ports.MakeDir(path):
-                return lambda: platter.make_directory(path)
+                return lambda: self._make_directory(path)
             case ports.RemoveDir(path):
                 return lambda: platter.remove(path)
             case ports.RenameDir(path, new_path):
@@ -178,6 +197,10 @@ class Volume:
         if size < len(node.written):
             self._take(size - len(node.written))
             del node.written[size:]
+
+    def _make_directory(self, path: str) -> None:
+        self._need_room_for(path)
+        self.platter.make_directory(path)
 
     def _rename(self, file: File, path: str) -> None:
         replaced = self.platter.find(path)
