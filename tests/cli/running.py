@@ -23,6 +23,8 @@ from tests.ports import free_base_port
 
 HOST = "127.0.0.1"
 TIMEOUT_S = 30.0
+KEPT = ("--config", "retention.ms=-1")
+"""For a topic whose records are years old: retention may come by at any moment."""
 
 
 def command(*arguments: str | Path) -> list[str]:

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import Shell
+from tests.cli.running import KEPT, Shell
 
 
 @pytest.fixture
 def ten(penstock: Shell, request: pytest.FixtureRequest) -> str:
     """A topic of its own with two partitions, ten records in the first, a second apart, and three in the other."""
     topic = "".join(letter if letter.isalnum() else "-" for letter in request.node.name.removeprefix("test_"))
-    assert penstock("topic", "create", topic, "--partitions", "2").code == 0
+    assert penstock("topic", "create", topic, "--partitions", "2", *KEPT).code == 0
     for partition, count in ((0, 10), (1, 3)):
         lines = [json.dumps({"value": str(n), "timestamp": 1_700_000_000_000 + n * 1000}) for n in range(count)]
         given = "\n".join(lines).encode()

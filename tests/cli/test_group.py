@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import Shell
+from tests.cli.running import KEPT, Shell
 
 pytestmark = pytest.mark.client
 
@@ -20,6 +20,7 @@ def ten(penstock: Shell, request: pytest.FixtureRequest) -> str:
     """A topic of its own with ten records, a second apart."""
     topic: str = request.node.originalname.removeprefix("test_")
     records = "\n".join(json.dumps({"value": str(n), "timestamp": 1_700_000_000_000 + n * 1000}) for n in range(10))
+    assert penstock("topic", "create", topic, "--if-not-exists", *KEPT).code == 0
     assert penstock("produce", topic, "--input", "json", stdin=records.encode()).code == 0
     return topic
 
@@ -63,7 +64,7 @@ def test_a_group_is_listed_and_described_with_its_lag(penstock: Shell, ten: str)
 def test_a_group_is_moved_only_when_told_so(penstock: Shell, option: str, value: str, expected: int) -> None:
     topic, group = "moving", f"mover{option}{value}"
     records = "\n".join(json.dumps({"value": str(n), "timestamp": 1_700_000_000_000 + n * 1000}) for n in range(10))
-    if penstock("topic", "create", topic).code == 0:
+    if penstock("topic", "create", topic, *KEPT).code == 0:
         penstock("produce", topic, "--input", "json", stdin=records.encode())
     penstock("group", "reset", group, "--topic", topic, "--to", "5", "--execute")
     dry = penstock("group", "reset", group, "--topic", f"{topic}:0", option, value, "-o", "json")

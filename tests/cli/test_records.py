@@ -8,7 +8,7 @@ from zlib import crc32
 
 import pytest
 
-from tests.cli.running import TIMEOUT_S, Shell, Up, command
+from tests.cli.running import KEPT, TIMEOUT_S, Shell, Up, command
 from tests.kafka_peer import KafkaPeer
 
 
@@ -63,6 +63,7 @@ def test_a_tombstone_is_null_in_json_and_goes_back_in(penstock: Shell) -> None:
 
 def test_where_to_begin(penstock: Shell) -> None:
     records = "\n".join(json.dumps({"value": str(n), "timestamp": 1_700_000_000_000 + n * 1000}) for n in range(10))
+    assert penstock("topic", "create", "when", *KEPT).code == 0
     assert penstock("produce", "when", "--input", "json", stdin=records.encode()).code == 0
 
     def read(from_: str, *more: str) -> list[str]:

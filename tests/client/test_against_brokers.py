@@ -33,11 +33,11 @@ def client(cluster: Any) -> Iterator[Client]:
 
 @pytest.fixture
 def topic(client: Client, request: pytest.FixtureRequest) -> str:
-    """A topic of three partitions, named after the test."""
+    """A topic of three partitions, named after the test. It keeps records that say they are years old."""
     name: str = request.node.originalname.removeprefix("test_")[:200]
     if "[" in request.node.name:
         name += "." + "".join(c for c in request.node.name.partition("[")[2] if c.isalnum())
-    Admin(client).create_topic(name, 3)
+    Admin(client).create_topic(name, 3, configs={"retention.ms": "-1"})
     client.topic(name)
     return name
 

@@ -43,7 +43,7 @@ def seen(message: Message) -> tuple[Any, ...]:
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_a_consumer_reads_what_was_produced(codec: str, tmp_path: Path) -> None:
     with Broker(SETTINGS, folder=tmp_path, beside=True) as broker:
-        broker.create_topic("orders", penstock_sealed_compression_type=codec)
+        broker.create_topic("orders", penstock_sealed_compression_type=codec, retention_ms=-1)
         produced_bytes = fill(broker, "orders")
         # Some segments are being replaced while this one reads.
         meanwhile = list(map(seen, read_from_start(broker, "orders", RECORDS)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 from penstock.client.link import Link
 from penstock.core.records.build import build_batch
@@ -56,9 +57,14 @@ class GoodClient(threading.Thread):
         self.rounds += 1
 
 
+def now_ms() -> int:
+    """What is written must not be so old that retention takes it away."""
+    return int(time.time() * 1000)
+
+
 def put(link: Link, topic: str, *values: bytes, partition: int = 0) -> int:
     """Produce one batch and give its offset."""
-    batch = bytes(build_batch([(None, value, (), 1_700_000_000_000) for value in values]))
+    batch = bytes(build_batch([(None, value, (), now_ms()) for value in values]))
     data = [PartitionProduceData(index=partition, records=batch)]
     request = ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[TopicProduceData(name=topic, partition_data=data)])
     answer = link.call(request, ProduceResponse, TIMEOUT_S, newest_version=PRODUCE_VERSION)

@@ -14,7 +14,7 @@ from penstock.core.records.build import build_batch
 from penstock.core.wire.api.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from penstock.core.wire.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from penstock.testing import Broker
-from tests.robustness.good_client import TIMEOUT_S, take
+from tests.robustness.good_client import TIMEOUT_S, now_ms, take
 from tests.robustness.small_disk import SmallDisk, counted_disk, small_disk
 from tests.waiting import wait_until
 
@@ -25,7 +25,7 @@ Disks = Callable[[Path, pytest.MonkeyPatch], AbstractContextManager[SmallDisk]]
 
 
 def put(link: Link, value: bytes, topic: str = "t") -> ErrorCode:
-    batch = bytes(build_batch([(None, value, (), 1_700_000_000_000)]))
+    batch = bytes(build_batch([(None, value, (), now_ms())]))
     data = [PartitionProduceData(index=0, records=batch)]
     request = ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[TopicProduceData(name=topic, partition_data=data)])
     answer = link.call(request, ProduceResponse, TIMEOUT_S, newest_version=12)

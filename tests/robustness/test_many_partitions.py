@@ -22,7 +22,7 @@ from penstock.core.wire.api.list_offsets import (
 )
 from penstock.core.wire.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from penstock.testing import Broker
-from tests.robustness.good_client import TIMEOUT_S, take
+from tests.robustness.good_client import TIMEOUT_S, now_ms, take
 from tests.robustness.process import open_files
 
 OPEN_FILES_MAX = 4096
@@ -48,9 +48,7 @@ def open_files_limit(count: int) -> Iterator[None]:
 def produce_to_all(link: Link) -> None:
     for start in range(0, PARTITIONS, CHUNK):
         data = [
-            PartitionProduceData(
-                index=index, records=bytes(build_batch([(None, b"%d" % index, (), 1_700_000_000_000)]))
-            )
+            PartitionProduceData(index=index, records=bytes(build_batch([(None, b"%d" % index, (), now_ms())])))
             for index in range(start, start + CHUNK)
         ]
         request = ProduceRequest(

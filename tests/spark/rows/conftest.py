@@ -31,6 +31,7 @@ def client(broker: Broker) -> Iterator[Client]:
 
 @pytest.fixture
 def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
+    """Of three partitions. It keeps records that say they are years old."""
     name: str = request.node.name.replace("[", "-").replace("]", "")
-    broker.create_topic(name, 3)
+    broker.create_topic(name, 3, retention_ms=-1)
     return name
