@@ -9,7 +9,7 @@ import pytest
 from penstock.core.node import link as link_module
 from penstock.core.node import links as links_module
 from penstock.core.node.link import IN_FLIGHT_MAX, QUESTIONS_MAX, REST_MS_MAX, SETUP_MS_MAX, Address
-from penstock.core.node.links import CONTROL, RAFT, Links
+from penstock.core.node.links import CONTROL, HELD_MS, LOOKS_MAX, RAFT, Links
 from penstock.core.wire.api.api_versions import ApiVersionsRequest
 from penstock.core.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from penstock.core.wire.schema import Response
@@ -311,6 +311,7 @@ def test_a_probe_tells_only_that_nobody_listens() -> None:
     assert asker.refused == [THERE]
     asker.network.turn(lambda: asker.links.probe(THERE))
     asker.network.last.open()
+    asker.network.pass_time(HELD_MS)
     assert asker.network.last.is_closed
     asker.network.turn(lambda: asker.links.probe(THERE))
     asker.network.last.lose()
@@ -318,6 +319,28 @@ def test_a_probe_tells_only_that_nobody_listens() -> None:
     asker.network.pass_time(SETUP_MS_MAX)
     assert asker.network.last.is_closed, "nobody waits for ever"
     assert asker.refused == [THERE]
+
+
+def test_who_lets_a_probe_in_and_is_gone_then_is_looked_for_again() -> None:
+    asker = Asker()
+    asker.network.turn(lambda: asker.links.probe(THERE))
+    asker.network.last.open()
+    asker.network.last.lose()
+    asker.network.last.lose(refused=True)
+    assert len(asker.network.wires) == 2
+    assert asker.refused == [THERE]
+
+
+def test_who_hangs_up_on_every_probe_is_left_in_peace_after_some() -> None:
+    asker = Asker()
+    asker.network.turn(lambda: asker.links.probe(THERE))
+    for _ in range(LOOKS_MAX):
+        asker.network.last.open()
+        asker.network.last.lose()
+    assert len(asker.network.wires) == LOOKS_MAX
+    assert asker.refused == []
+    asker.network.turn(lambda: asker.links.probe(THERE))
+    assert len(asker.network.wires) == LOOKS_MAX + 1, "the next question is another one"
 
 
 @pytest.mark.parametrize("seed", range(50))

@@ -19,6 +19,9 @@ REPLICATE: Final = "replicate"
 
 LINKS_MAX: Final = 4096
 PROBES_MAX: Final = 256
+HELD_MS: Final = 100
+LOOKS_MAX: Final = 3
+"""Somebody may let every caller in and hang up on it."""
 
 
 class Links:
@@ -48,10 +51,11 @@ class Links:
             self._links[to, purpose] = link
         link.ask(request, timeout_ms, done)
 
-    def probe(self, address: Address) -> None:
-        """Look whether anybody listens; only that nobody does is told, to `refused`."""
-        if address not in self._probes and len(self._probes) < PROBES_MAX:
-            probe = _Probe(self, address)
+    def probe(self, address: Address, looks: int = 1) -> None:
+        """Look whether anybody listens; only that nobody does is told, to `refused`. A process that is killed lets
+        callers in until all its sockets are closed, and then it loses them: in that case look again."""
+        if address not in self._probes and len(self._probes) < PROBES_MAX and looks <= LOOKS_MAX:
+            probe = _Probe(self, address, looks)
             self._probes[address] = probe
             probe.wire = self._net.dial(address.host, address.port, probe)
             self._owner.deadlines.at(self._owner.now_ms + SETUP_MS_MAX, probe.end)
@@ -75,6 +79,10 @@ class Links:
         for probe in list(self._probes.values()):
             probe.end()
 
+    def hold(self, probe: _Probe) -> None:
+        """Somebody listens. Who still does a moment later is no process that ends."""
+        self._owner.deadlines.at(self._owner.now_ms + HELD_MS, probe.end)
+
     def forget(self, probe: _Probe) -> None:
         if self._probes.get(probe.address) is probe:
             del self._probes[probe.address]
@@ -95,24 +103,29 @@ class Links:
 
 
 class _Probe:
-    """A wire that is only there to see whether it opens."""
+    """A wire that is only there to see whether it opens, and stays open for a moment."""
 
-    def __init__(self, links: Links, address: Address) -> None:
+    def __init__(self, links: Links, address: Address, looks: int) -> None:
         self._links = links
+        self._looks = looks
+        self._is_open = False
         self.address = address
         self.wire: Wire | None = None
 
     def opened(self) -> None:
-        self.end()
+        self._is_open = True
+        self._links.hold(self)
 
     def received(self, data: memoryview) -> None:
-        raise AssertionError("a probe hangs up as soon as it is open")
+        self.end()
 
     def lost(self, refused: bool) -> None:
         self.wire = None
         self.end()
         if refused:
             self._links.refused(self.address)
+        elif self._is_open:
+            self._links.probe(self.address, self._looks + 1)
 
     def end(self) -> None:
         wire, self.wire = self.wire, None
