@@ -138,6 +138,8 @@ def test_a_hint_fences_at_once_but_not_everyone() -> None:
     assert cluster.heartbeats.hint(cluster.image, cluster.settings, 9) is None, "nobody knows it"
     cluster.register(1, incarnation_id=b"n" * 16)
     assert cluster.beat(1).state is State.UNFENCED, "its new process need not wait for the session of the old one"
+    cluster.sweep(cluster.heartbeats.hint(cluster.image, cluster.settings, 2))
+    assert cluster.broker(2).fenced, "the first hint was right"
 
 
 def test_an_old_session_says_nothing_about_a_new_process() -> None:

@@ -124,9 +124,19 @@ def _ends(sessions: Sessions, listened_ms: int) -> bool:
 
 def test_hints_end_a_third_of_the_sessions_per_session_time() -> None:
     sessions = Sessions(SESSION_MS, 0)
-    assert [sessions.take_hint(9) for _ in range(5)] == [True, True, True, False, False]
+    assert [sessions.take_hint(each, 9) for each in range(5)] == [True, True, True, False, False]
     pass_time(sessions, SESSION_MS - 1)
-    assert not sessions.take_hint(9)
+    assert not sessions.take_hint(5, 9)
     pass_time(sessions, SESSION_MS)
-    assert sessions.take_hint(9)
-    assert not Sessions(SESSION_MS, 0).take_hint(2), "of two brokers a third is none"
+    assert sessions.take_hint(5, 9)
+    assert not Sessions(SESSION_MS, 0).take_hint(1, 2), "of two brokers a third is none"
+
+
+def test_a_hint_that_was_right_does_not_count() -> None:
+    sessions = Sessions(SESSION_MS, 0)
+    assert sessions.take_hint(1, 3)
+    assert not sessions.take_hint(1, 3), "nor does the same one again, as long as nothing proves it"
+    sessions.prove_hint(2)
+    assert not sessions.take_hint(3, 3)
+    sessions.prove_hint(1)
+    assert sessions.take_hint(3, 3)

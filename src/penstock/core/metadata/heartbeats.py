@@ -139,7 +139,7 @@ class Heartbeats:
             # Nothing is at stake, and a new process with this id need not wait for the session's end.
             self.forget(broker_id)
             return None
-        return self._fence(image, settings, broker) if self.sessions.take_hint(len(image.brokers)) else None
+        return self._fence(image, settings, broker) if self.sessions.take_hint(broker_id, len(image.brokers)) else None
 
     def _fence(self, image: Image, settings: BrokerSettings, broker: BrokerImage) -> Sweep | None:
         self.forget(broker.id)

@@ -77,6 +77,7 @@ def plan_registration(
     )
     sweep = returning(image, settings, request.broker_id, was_clean=was_clean, registration=record)
     heartbeats.forget(request.broker_id)
+    heartbeats.sessions.prove_hint(request.broker_id)
     heartbeats.let_go(request.broker_id, sweep)
     return Registration(sweep, caller.next_offset)
 

@@ -7,7 +7,6 @@ late it lets a moment pass before it ends a session, so that what brokers said m
 
 from __future__ import annotations
 
-from collections import deque
 from typing import NamedTuple
 
 PULSES_PER_SESSION = 8
@@ -15,7 +14,8 @@ PULSES_PER_SESSION = 8
 SLACK_PER_PULSE = 4
 """Being late by less than this part of a pulse is a timer's ordinary life."""
 HINTED_SHARE = 3
-"""Hints may fence one in so many brokers per session time: a broken network of the controller looks the same."""
+"""Hints that nothing has proved yet may fence one in so many brokers per session time: a broken network of the
+controller looks the same."""
 
 
 class _Session(NamedTuple):
@@ -36,7 +36,8 @@ class Sessions:
         # All sessions last equally long, but for the first ones, which begin in the order of their ends: so the order
         # in which they were prolonged is the order of their deadlines.
         self._sessions: dict[int, _Session] = {}
-        self._hinted: deque[int] = deque()
+        # Per broker, when a hint ended its session.
+        self._hinted: dict[int, int] = {}
 
     def advance(self, now_ms: int) -> None:
         """Tell the time; to be called first in every turn."""
@@ -94,11 +95,15 @@ class Sessions:
         del self._sessions[found[0]]
         return found[0], found[1].epoch
 
-    def take_hint(self, brokers: int) -> bool:
-        """Whether a hint ("connection refused") may end a session now; if so it is counted."""
-        while self._hinted and self._hinted[0] <= self._own_ms - self._session_ms:
-            self._hinted.popleft()
+    def take_hint(self, broker_id: int, brokers: int) -> bool:
+        """Whether a hint ("connection refused") may end a broker's session now; if so it is counted."""
+        since_ms = self._own_ms - self._session_ms
+        self._hinted = {each: at_ms for each, at_ms in self._hinted.items() if at_ms > since_ms}
         if len(self._hinted) >= brokers // HINTED_SHARE:
             return False
-        self._hinted.append(self._own_ms)
+        self._hinted[broker_id] = self._own_ms
         return True
+
+    def prove_hint(self, broker_id: int) -> None:
+        """Another process has come in its place: the broker was gone indeed, and the next hint may be heeded."""
+        self._hinted.pop(broker_id, None)
