@@ -89,6 +89,7 @@ class MemoryFiles:
         self.pending: list[tuple[object, FileOp, Done]] = []
         self.space_bytes: int | None = None
         self.sync_failure: FileFailure | None = None
+        self.rename_failure: FileFailure | None = None
         self.operations_left: int | None = None
         self.operations = 0
         self.history: list[str] = []
@@ -195,6 +196,8 @@ class MemoryFiles:
 
     def _rename(self, op: ports.Rename) -> None:
         self._inode(op.file)
+        if self.rename_failure is not None:
+            raise self.rename_failure
         old, new = op.file.path, op.path
 
         def apply(names: dict[str, Inode], _: set[str]) -> None:

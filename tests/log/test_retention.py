@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.base.ports import FileFailure
 from penstock.core.base.steps import Tasks
 from tests.log.helpers import NOW_MS, Settings, append, batch_of, fill, load, new_log, records_of, reopen
 from tests.log.memory_files import Crashed, MemoryFiles, drive
@@ -120,6 +122,21 @@ def test_files_are_set_aside_and_unlinked_after_the_delay() -> None:
     remaining = [path for path in files.paths() if path.endswith((".log", ".index", ".timeindex", ".snapshot"))]
     # The empty segment's file keeps the log's place.
     assert remaining == [f"/data/orders-0/{40:020d}.log", f"/data/orders-0/{40:020d}.snapshot"]
+
+
+def test_where_there_is_no_room_for_another_name_files_go_at_once() -> None:
+    files = MemoryFiles()
+    log = new_log(files, settings_of(retention_ms=1000, file_delete_delay_ms=500))
+    fill(log, 40)
+    count = len(log.segments)
+    files.rename_failure = FileFailure(errno.ENOSPC, "no space left")
+    assert drive(files, log.retain(NOW_MS + 10_000)) == count
+    assert [path for path in files.paths() if path.endswith((".log", ".index", ".deleted"))] == [
+        f"/data/orders-0/{40:020d}.log"
+    ]
+    files.rename_failure = None
+    fill(log, 1)
+    assert [record.offset for record in records_of(files, log)] == [40]
 
 
 def test_a_reader_goes_on_in_what_is_left() -> None:

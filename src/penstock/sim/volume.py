@@ -16,7 +16,8 @@ from penstock.sim.platter import DirectoryNode, FileNode, Platter
 
 TOTAL_BYTES = 1 << 30
 NAME_BYTES = 64
-"""What a new name in a directory needs; where there is less, neither a file nor a folder can be made."""
+"""What a new name in a directory needs. Where there is less, neither a file nor a folder can be made, and no file gets
+a longer name."""
 Effect = Callable[[], object]
 
 
@@ -203,6 +204,8 @@ class Volume:
         self.platter.make_directory(path)
 
     def _rename(self, file: File, path: str) -> None:
+        if len(path) > len(file.path):
+            self._need_room_for(path)
         replaced = self.platter.find(path)
         self.platter.rename(file.path, path)
         file.path = path

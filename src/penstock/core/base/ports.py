@@ -13,6 +13,7 @@ on it, because the simulator's disks keep exactly that promise and not a bit mor
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from errno import EDQUOT, ENOSPC
 from typing import Any, Final, Protocol, TypeVar
 
 from penstock.core.base.values import frozen
@@ -60,6 +61,11 @@ class FileFailure(Exception):
         super().__init__(message)
         self.errno = errno
         self.message = message
+
+    @property
+    def lacks_room(self) -> bool:
+        """Whether it may well succeed once something was removed."""
+        return self.errno in (ENOSPC, EDQUOT)
 
 
 @frozen

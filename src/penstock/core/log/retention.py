@@ -6,7 +6,7 @@ import errno
 from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.base.ports import Append, File, FileFailure, Pause, Rename, Steps, Unlink
+from penstock.core.base.ports import Append, FileFailure, Pause, Rename, Steps, Unlink
 from penstock.core.log import snapshots
 from penstock.core.log.durable import SyncFailed, sync_folder
 from penstock.core.log.flushing import flush
@@ -118,23 +118,21 @@ def _remove(log: Log, expired: list[Segment], now_ms: int) -> Steps[None]:
 
 
 def set_aside(log: Log, segment: Segment, now_ms: int) -> Steps[None]:
-    """Rename a removed segment's files; readers that still hold them go on until the delay is over."""
+    """Rename a removed segment's files; readers that still hold them go on until the delay is over. Where there is no
+    room for another name they go at once: those that are open can still be read, and removing is what makes room."""
     for index in segment.indexes():
         yield from index.settle()
         log.context.index_cache.drop(index)
     for file in segment.files():
-        if (yield from _rename_if_there(file, file.path + DELETED)):
+        try:
+            yield Rename(file, file.path + DELETED)
+        except FileFailure as failure:
+            if failure.lacks_room:
+                yield Unlink(file)
+            elif failure.errno != errno.ENOENT:
+                raise
+        else:
             log.trash.append((now_ms + log.settings.file_delete_delay_ms, file))
-
-
-def _rename_if_there(file: File, path: str) -> Steps[bool]:
-    try:
-        yield Rename(file, path)
-    except FileFailure as failure:
-        if failure.errno == errno.ENOENT:
-            return False
-        raise
-    return True
 
 
 def purge(log: Log, now_ms: int) -> Steps[None]:

@@ -19,7 +19,7 @@ from penstock.core.node.link import Address
 from penstock.core.node.links import RAFT
 from penstock.core.node.quorum import state_file
 from penstock.core.node.quorum.answering import answer_with_body
-from penstock.core.node.quorum.patience import FULL, Patient
+from penstock.core.node.quorum.patience import Patient
 from penstock.core.node.quorum.raft_log import MetadataLog
 from penstock.core.node.quorum.snapshot_files import Loaded, SnapshotFiles
 from penstock.core.node.slots import Answerable
@@ -285,7 +285,7 @@ class Driver:
 
     def _stored(self, outcome: object) -> None:
         self._is_storing = False
-        if _may_pass(outcome) and (self._begun is None or outcome.errno in FULL):
+        if _may_pass(outcome) and (self._begun is None or outcome.lacks_room):
             if not self._lacks_room:
                 self._node.log("error", f"metadata from the leader cannot be stored and will be tried again: {outcome}")
             self._lacks_room = True

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from penstock.core.base.ports import FileFailure, FileOp, Steps
 from penstock.core.base.steps import SYNCS
 
 T = TypeVar("T")
-FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class Patient(Generic[T]):
@@ -29,7 +27,7 @@ class Patient(Generic[T]):
                 try:
                     result: Any = yield op
                 except FileFailure as failure:
-                    if failure.errno in FULL and not isinstance(op, SYNCS):
+                    if failure.lacks_room and not isinstance(op, SYNCS):
                         raise
                     op = self._steps.throw(failure)
                 else:
