@@ -98,6 +98,33 @@ def test_a_sync_that_fails_fails_for_all_who_needed_it() -> None:
     assert all(path.endswith(".tmp") for path in files.paths()), "nobody goes on after a failed sync"
 
 
+@pytest.mark.parametrize("count", [2, 2 * MANY])
+@pytest.mark.parametrize("seed", range(5))
+def test_two_rows_whose_members_wait_for_each_other_both_arrive(count: int, seed: int) -> None:
+    """As when a node stops while it flushes: each log is flushed once at a time, and both rows flush all of them."""
+    held: set[int] = set()
+
+    def flush(number: int, late: int) -> Steps[int]:
+        if number % 2 == late:
+            yield Size(File("/data"))
+        while number in held:
+            yield Pause()
+        held.add(number)
+        yield from publish(number)
+        held.remove(number)
+        return number
+
+    files = folder(delay=Random(seed))
+    rows: list[object] = []
+    from_tasks(files, side_by_side("/data", [flush(number, 0) for number in range(count)]), rows)
+    from_tasks(files, side_by_side("/data", [flush(number, 1) for number in reversed(range(count))]), rows)
+    for _ in range(1_000 * count):
+        if not files.pending:
+            break
+        files.finish_one()
+    assert sorted(rows) == [list(range(count)), list(reversed(range(count)))]
+
+
 def test_a_mistake_is_not_hidden() -> None:
     def wrong() -> Steps[int]:
         yield Pause()

@@ -17,10 +17,19 @@ from tests.sim.many_seeds import run_all
 SEEDS = range(6)
 FOUND = (12, 65, 348)
 """Seeds that have shown something: a false OFFSET_OUT_OF_RANGE, a lost record, a partition without a leader."""
-FOUND_SINCE = ((10_006, 3), (10_032, 5), (10_340, 3), (10_643, 3), (10_723, 3), (10_747, 5), (10_897, 3))
+FOUND_SINCE = (
+    (10_006, 3),
+    (10_032, 5),
+    (10_340, 3),
+    (10_643, 3),
+    (10_723, 3),
+    (10_747, 5),
+    (10_897, 3),
+    (858_320_162, 3),
+)
 """Seeds, and how many machines they were: a change of voters whose leader went, settings that were none any longer, a
 move that cannot be undone, a broker that served before it knew what it had lost, controllers that took old fetches for
-new ones, and a setting that was asked for again by bytes that had been given up."""
+new ones, a setting that was asked for again by bytes that had been given up, and a node that stopped for ever."""
 BRIEF_US = 8 * SECOND
 BRIEF_RECORDS = 100
 MUST_HAPPEN = ("records-acknowledged", "crash", "power-loss", "pause", "fault-cut", "fault-isolate", "Down", "Up")

@@ -3,6 +3,9 @@
 Ten thousand logs that close one after the other wait for seventy thousand syncs. Side by side each of them goes on
 until it needs a sync; when all of them do, one sync of the whole folder serves them all, and they go on. What each log
 may rely on is the same as if it were alone: a sync that it asked for is answered by one that was asked for later.
+
+Nobody waits for long for a log that itself waits for somebody, and pauses until then: that may be a log in another such
+row, which waits for one in this.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ LANES_PER_TURN_MAX: Final = 128
 """How many go on before others get their turn: some milliseconds of work."""
 SINGLE_SYNCS_MAX: Final = 64
 """Up to so many syncs are done one by one: a sync of the whole folder writes what nobody waits for, too."""
+
+PAUSES_MAX: Final = 16
+"""How often one may pause before the others sync without it."""
 
 T = TypeVar("T")
 
@@ -57,16 +63,21 @@ def side_by_side(root: str, many: Iterable[Steps[T]]) -> Steps[list[T | FileFail
 
 
 def _run_until_sync(lanes: Sequence[_Lane[T]]) -> Steps[None]:
-    """Let each go on until it has ended or cannot without a sync."""
-    busy = lanes
-    while busy:
+    """Let each go on until it has ended, or cannot without a sync, or only pauses."""
+    busy, pauses_left = lanes, PAUSES_MAX
+    while busy and pauses_left:
         for lane in busy:
             lane.resume()
         busy = [lane for lane in busy if lane.op is not None and not isinstance(lane.op, Sync | SyncDir)]
+        pauses_left -= all(isinstance(lane.op, Pause) for lane in busy)
         yield from _answer(busy)
 
 
-def _sync(root: str, lanes: Sequence[_Lane[T]]) -> Steps[None]:
+def _sync(root: str, live: Sequence[_Lane[T]]) -> Steps[None]:
+    lanes = [lane for lane in live if not isinstance(lane.op, Pause)]
+    if not lanes:
+        yield Pause()
+        return
     if len(lanes) <= SINGLE_SYNCS_MAX:
         yield from _answer(lanes)
         return
