@@ -45,9 +45,11 @@ def pytest_report_header() -> list[str]:
 @pytest.hookimpl(trylast=True)  # When fixtures have let go, too.
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """At the end of a file nobody needs what its tests made: whole simulated worlds, and clients that would go on
-    looking for a broker that is gone. They are full of cycles, and the collector would take its time."""
+    looking for a broker that is gone. They are full of cycles, and the collector would take its time. What is left is
+    not walked again."""
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
+        gc.freeze()
 
 
 def pytest_collection_finish() -> None:
