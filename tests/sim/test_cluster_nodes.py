@@ -26,10 +26,12 @@ FOUND_SINCE = (
     (10_747, 5),
     (10_897, 3),
     (858_320_162, 3),
+    (858_321_184, 3),
 )
 """Seeds, and how many machines they were: a change of voters whose leader went, settings that were none any longer, a
 move that cannot be undone, a broker that served before it knew what it had lost, controllers that took old fetches for
-new ones, a setting that was asked for again by bytes that had been given up, and a node that stopped for ever."""
+new ones, a setting that was asked for again by bytes that had been given up, a node that stopped for ever, and a leader
+that was answered before anybody acted on what had been decided."""
 BRIEF_US = 8 * SECOND
 BRIEF_RECORDS = 100
 MUST_HAPPEN = ("records-acknowledged", "crash", "power-loss", "pause", "fault-cut", "fault-isolate", "Down", "Up")

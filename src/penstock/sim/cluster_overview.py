@@ -19,7 +19,7 @@ class Watched(Protocol):
     @property
     def serves(self) -> bool: ...
     def end_of(self, partition: Partition) -> int | None: ...
-    def committed(self, partition: Partition, epoch: int) -> int | None: ...
+    def committed(self, partition: Partition, known: PartitionImage) -> int | None: ...
 
 
 class Overview:
@@ -99,7 +99,7 @@ class Overview:
 
     def _look_at(self, partition: Partition, known: PartitionImage) -> None:
         leader = self._machines.get(known.leader)
-        committed = None if leader is None else leader.committed(partition, known.leader_epoch)
+        committed = None if leader is None else leader.committed(partition, known)
         if committed is not None:
             ends = {
                 number: self._machines[number].end_of(partition) or 0

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from penstock.core.log.log import Log
-from penstock.core.metadata.image import Image
+from penstock.core.metadata.image import Image, PartitionImage
 from penstock.core.node.node import Node
 from penstock.core.node.registrar import Registrar, State
 from penstock.core.partition.partition import Partition as Replica
+from penstock.core.partition.replicated import ReplicatedLeader
 from penstock.core.raft.leader import Leader
 from penstock.sim.cluster_overview import Overview
 from penstock.sim.counting import Counting
@@ -98,10 +99,15 @@ class ClusterWatch:
         log = node.replicas._directory.logs.get((partition.topic, partition.number))
         return None if log is None else log.written_offset
 
-    def committed(self, partition: Partition, epoch: int) -> int | None:
-        """What the replica here takes for committed, if it leads in this epoch."""
+    def committed(self, partition: Partition, known: PartitionImage) -> int | None:
+        """What the replica here takes for committed, if it leads in this epoch, and knows of no newer set in sync: the
+        controller's answer may come before anybody acts on what it has decided."""
         replica = self._find(partition)
-        return None if replica is None or not replica.leads or replica.leader_epoch != epoch else replica.high_watermark
+        if replica is None or not replica.leads or replica.leader_epoch != known.leader_epoch:
+            return None
+        if isinstance(replica, ReplicatedLeader) and replica.in_sync.partition_epoch > known.partition_epoch:
+            return None
+        return replica.high_watermark
 
     def bytes_of(self, partition: Partition) -> bytes:
         """All that the replica here holds, segment after segment."""
