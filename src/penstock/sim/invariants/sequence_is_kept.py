@@ -32,7 +32,8 @@ class SequenceIsKept(Invariant):
                 self._restarts += 1
             case Up(logs):
                 self._snapshots = {partition: state.snapshot_offset for partition, state in logs.items()}
-                self._shorten({partition: state.end_offset for partition, state in logs.items()})
+                for partition, state in logs.items():
+                    self._shorten(partition, state.end_offset)
             case Sent(batch):
                 sent = self._first_sent.setdefault((batch.producer, batch.partition), {})
                 acknowledged_end = self.model.partitions[batch.partition].acknowledged_end
@@ -45,13 +46,11 @@ class SequenceIsKept(Invariant):
                 excused = self._is_lost(batch) or self._is_forgotten(batch)
                 self.demand(excused, f"{batch.producer} was refused {batch.first} in {batch.partition}: {error}")
 
-    def _shorten(self, ends: dict[Partition, int]) -> None:
+    def _shorten(self, partition: Partition, end_offset: int) -> None:
         """A log that a power cut has made shorter takes what was sent before in again, lower down."""
-        for (_, partition), sent in self._first_sent.items():
-            end_offset = ends.get(partition)
+        for sent in (sent for source, sent in self._first_sent.items() if source[1] == partition):
             for first, (restarts, earliest_offset) in sent.items():
-                if end_offset is not None and earliest_offset > end_offset:
-                    sent[first] = restarts, end_offset
+                sent[first] = restarts, min(earliest_offset, end_offset)
 
     def _is_lost(self, batch: Batch) -> bool:
         """Whether something was lost since the batch before was acknowledged."""
