@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from penstock.core.apis.metadata import SETTLING_MS
+from penstock.core.apis.metadata import ARRIVING_MS, DECIDING_MS, SETTLING_MS
 from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata.image import NO_LEADER
 from penstock.core.node.absences import ABSENT_MS_MAX, LINGERING_MS
@@ -65,31 +65,61 @@ def told(cluster: Nodes, connection: Connection) -> dict[int, tuple[int, int]]:
     return {each.partition_index: (each.leader_id, each.error_code) for each in answer.topics[0].partitions}
 
 
-def test_a_leader_that_has_just_hung_up_is_not_named_to_who_asks_again() -> None:
+def seconds_until_told(cluster: Nodes, connection: Connection) -> float:
+    scheduler = cluster.world.scheduler
+    begin_us = scheduler.now_us
+    told(cluster, connection)
+    return (scheduler.now_us - begin_us) / SECOND
+
+
+def led_by(cluster: Nodes, connection: Connection, victim: int) -> list[int]:
+    led = [index for index, (leader, _) in told(cluster, connection).items() if leader == victim]
+    assert led, "it leads something"
+    return led
+
+
+@pytest.mark.parametrize("asks_again", [True, False])
+def test_who_asks_for_a_leader_that_has_just_hung_up_hears_of_the_next(asks_again: bool) -> None:
+    """Told that there is none now, a client would ask again half a second later."""
     cluster = serving()
     victim, asked = cluster.other, cluster.controller
     connection = cluster.connect(asked)
-    led = [index for index, (leader, _) in told(cluster, connection).items() if leader == victim]
-    assert led, "it leads something"
+    led = led_by(cluster, connection, victim)
     cluster.world.sites[victim].crash(LONG)
+    found = told(cluster, connection if asks_again else cluster.connect(asked))
+    assert [found[index][1] for index in led] == [ErrorCode.NONE] * len(led)
+    assert victim not in [found[index][0] for index in led]
+
+
+def test_a_leader_that_hangs_is_not_named_nor_waited_for_until_it_is_replaced() -> None:
+    cluster = serving()
+    victim, asked = cluster.other, cluster.controller
+    connection = cluster.connect(asked)
+    led = led_by(cluster, connection, victim)
+    cluster.world.sites[victim].pause()
+    node = cluster.node(asked)
+    cluster.wait(lambda: victim in node.cluster.absent())
+    begin_us = cluster.world.scheduler.now_us
     found = told(cluster, connection)
-    for index in led:
-        leader, code = found[index]
-        assert leader != victim
-        assert (leader == NO_LEADER) == (code == ErrorCode.LEADER_NOT_AVAILABLE)
+    waited_ms = (cluster.world.scheduler.now_us - begin_us) / 1000
+    assert [found[index] for index in led] == [(NO_LEADER, ErrorCode.LEADER_NOT_AVAILABLE)] * len(led)
+    assert DECIDING_MS <= waited_ms < 2 * DECIDING_MS
 
 
 def test_who_asks_again_is_answered_a_moment_later() -> None:
     cluster = serving()
-    connection, scheduler = cluster.connect(1), cluster.world.scheduler
-
-    def seconds() -> float:
-        begin_us = scheduler.now_us
-        told(cluster, connection)
-        return (scheduler.now_us - begin_us) / SECOND
-
-    first, second = seconds(), seconds()
+    connection = cluster.connect(1)
+    first, second = (seconds_until_told(cluster, connection) for _ in range(2))
     assert second - first > SETTLING_MS / 2000
+
+
+def test_who_asks_first_on_an_old_connection_has_a_reason_to() -> None:
+    cluster = serving()
+    new, old = cluster.connect(1), cluster.connect(1)
+    scheduler = cluster.world.scheduler
+    first = seconds_until_told(cluster, new)
+    scheduler.run_until(scheduler.now_us + ARRIVING_MS * 1000)
+    assert seconds_until_told(cluster, old) - first > SETTLING_MS / 2000
 
 
 def test_a_broker_is_named_for_some_time_after_it_was_fenced() -> None:

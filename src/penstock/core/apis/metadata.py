@@ -5,11 +5,14 @@ A topic that is created on the way is answered once it exists, so that the clien
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from penstock.core.apis.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from penstock.core.apis.reachable import Reachable
 from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata.image import Image, TopicImage
 from penstock.core.metadata.topics import is_legal_name
+from penstock.core.node.connection import Connection
 from penstock.core.node.internal_topics import create_missing
 from penstock.core.node.node import Node
 from penstock.core.node.slots import PENDING, Answer, Api, Slot
@@ -27,6 +30,11 @@ from penstock.core.wire.fields import ZERO_UUID
 NO_OPERATIONS = -(2**31)
 SETTLING_MS = 20
 """How long a process takes to die, from the first connection that closes to the last."""
+DECIDING_MS = 100
+"""How long the others mostly need at most to have other leaders than those of a process that has died."""
+ARRIVING_MS = 1_000
+"""A client asks who leads what right after it has connected. One that asks first after this time was here for something
+else, and has a reason to ask now."""
 LISTENER_ERROR_SINCE = 6
 """The version whose clients know LISTENER_NOT_FOUND."""
 
@@ -46,14 +54,48 @@ def handle(node: Node, request: MetadataRequest, slot: Slot) -> Answer:
 
 
 def _tell(node: Node, request: MetadataRequest, slot: Slot) -> Answer:
-    """Whoever asks again has perhaps lost a leader, whose process is just dying. Told that it leads as before, a client
-    would believe that for a second; a moment later we know better, because it hangs up here as well."""
-    connection = slot.connection
-    if node.cluster.is_lone or not connection.knows_leaders:
-        connection.knows_leaders = True
+    """Whoever asks again has perhaps lost a leader, whose process is just dying. Told that it leads as before, or that
+    nobody does, a client would ask again half a second or a second later; in a moment we know better: the process hangs
+    up here as well, and another leader is found."""
+    is_new = _is_new(node, slot.connection)
+    slot.connection.knows_leaders = True
+    if node.cluster.is_lone or (is_new and not _awaits_leaders(node, request)):
         return respond(node, request, slot)
-    node.deadlines.at(node.now_ms + SETTLING_MS, lambda: slot.reply(respond(node, request, slot)))
+    until_ms = node.now_ms + DECIDING_MS
+
+    def look() -> None:
+        if node.now_ms < until_ms and _awaits_leaders(node, request):
+            node.deadlines.at(node.now_ms + SETTLING_MS, look)
+        else:
+            slot.reply(respond(node, request, slot))
+
+    node.deadlines.at(node.now_ms + SETTLING_MS, look)
     return PENDING
+
+
+def _is_new(node: Node, connection: Connection) -> bool:
+    return not connection.knows_leaders and node.now_us - connection.opened_us < ARRIVING_MS * 1000
+
+
+def _awaits_leaders(node: Node, request: MetadataRequest) -> bool:
+    """Whether something that is asked for is led by a broker that seems to be gone."""
+    absent = node.cluster.absent()
+    if not absent:
+        return False
+    return any(not absent.isdisjoint(topic.leaders) for topic in _known(node.image, request))
+
+
+def _known(image: Image, request: MetadataRequest) -> Iterable[TopicImage]:
+    if request.topics is None:
+        return image.topics.values()
+    found = [_find(image, wanted) for wanted in request.topics]
+    return [topic for topic in found if topic is not None]
+
+
+def _find(image: Image, wanted: MetadataRequestTopic) -> TopicImage | None:
+    if wanted.topic_id != ZERO_UUID:
+        return image.topic_by_id(wanted.topic_id)
+    return image.topic(wanted.name or "")
 
 
 def _refused(node: Node, request: MetadataRequest) -> MetadataResponse:
@@ -121,16 +163,13 @@ def _topics(node: Node, request: MetadataRequest, slot: Slot) -> list[MetadataRe
 
 
 def _asked(node: Node, image: Image, wanted: MetadataRequestTopic, reachable: Reachable) -> MetadataResponseTopic:
-    if wanted.topic_id != ZERO_UUID:
-        topic = image.topic_by_id(wanted.topic_id)
-        if topic is None:
-            code = node.error("Metadata", ErrorCode.UNKNOWN_TOPIC_ID)
-            return MetadataResponseTopic(error_code=code, name=None, topic_id=wanted.topic_id)
-        return _described(topic, reachable)
-    name = wanted.name or ""
-    topic = image.topic(name)
+    topic = _find(image, wanted)
     if topic is not None:
         return _described(topic, reachable)
+    if wanted.topic_id != ZERO_UUID:
+        code = node.error("Metadata", ErrorCode.UNKNOWN_TOPIC_ID)
+        return MetadataResponseTopic(error_code=code, name=None, topic_id=wanted.topic_id)
+    name = wanted.name or ""
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal_name(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
     return MetadataResponseTopic(error_code=node.error("Metadata", code), name=name)
 

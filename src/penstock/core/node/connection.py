@@ -32,6 +32,7 @@ class Connection:
         "knows_leaders",
         "last_active_ms",
         "listener",
+        "opened_us",
         "out",
         "port",
         "reading",
@@ -60,6 +61,7 @@ class Connection:
         self.gone = False
         self.dirty = False
         self.reading = True
+        self.opened_us = node.now_us
         self.last_active_ms = node.now_ms
 
     def get_buffer(self, hint: int) -> memoryview:
