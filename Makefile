@@ -64,8 +64,8 @@ soak-alone: setup ## real faults: many kills, pauses, cuts; restarts, succession
 soak-long: setup ## thousands of simulated histories, long kills, large loads
 	@$(SOAK) -n $(WORKERS) --dist worksteal -rP -m soak --ignore tests/chaos $(ARGS)
 
-soak-examples: setup ## every other test with twenty times as many examples
-	@$(SOAK) -n $(WORKERS) --dist loadfile -m "not soak" $(ARGS)
+soak-examples: setup ## whatever makes up examples, with twenty times as many
+	@$(SOAK) -n $(WORKERS) --dist worksteal -m "(hypothesis or larger) and not soak" $(ARGS)
 
 bench: setup ## Penstock beside Apache Kafka; results in bench/results
 	@$(VENV)/python -m bench.run $(ARGS)

@@ -45,6 +45,7 @@ def with_origin(frame: DataFrame) -> DataFrame:
     return frame.selectExpr("order_id", "total", "_partition as partition_in", "_offset as offset_in")
 
 
+@pytest.mark.larger
 def test_rows_out_and_dead_letters_are_rows_in(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     broker.create_topic("poisoned", PARTITIONS)
     broker.create_topic("healthy", PARTITIONS)

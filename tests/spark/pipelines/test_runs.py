@@ -11,7 +11,7 @@ import pytest
 from penstock.cli.main import main
 from penstock.spark.pipelines.registry import State
 from penstock.testing import Broker
-from tests.fresh_seeds import IS_SOAK
+from tests.fresh_seeds import FIRST, IS_SOAK
 from tests.spark.pipelines.runs import (
     FLOWS,
     PipelineRun,
@@ -80,8 +80,9 @@ def assert_once(node: Broker) -> None:
     assert out == origins_in(node.bootstrap, "in")
 
 
+@pytest.mark.larger
 def test_killed_drivers_and_workers_lose_nothing(node: Broker, tmp_path: Path) -> None:
-    dice = random.Random(11 if not IS_SOAK else None)
+    dice = random.Random(FIRST if IS_SOAK else 11)
     produce(node.bootstrap, "in", numbers(0, RECORDS))
     for _ in range(KILLS):
         with running(node.bootstrap, tmp_path, "copy") as run:
