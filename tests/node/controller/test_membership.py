@@ -122,12 +122,22 @@ def test_a_broker_whose_connection_breaks_but_that_listens_is_waited_for() -> No
     assert were_fenced(world) == []
 
 
-def test_a_second_connection_of_a_broker_spares_the_question() -> None:
+def test_that_a_connection_ends_which_a_broker_has_left_means_nothing() -> None:
     world = cluster(1, 2, 3)
     controller = world.machines[1].controller
-    controller.met(2, "another connection")
-    controller.lost("another connection")
+    controller.met(2, "a connection")
+    world.run(2 * INTERVAL_MS)
+    controller.lost("a connection")
     assert world.machines[1].probed == []
+
+
+def test_a_connection_that_a_broker_has_left_does_not_hide_its_death() -> None:
+    """As after a cut: the broker has given the connection up, and the controller has not heard of that."""
+    world = cluster(1, 2, 3)
+    world.machines[1].controller.met(2, "a connection")
+    world.run(2 * INTERVAL_MS)
+    world.kill(2)
+    assert world.run_until(lambda: world.fenced() == [2], 10_000) < 50
 
 
 def test_a_controller_that_was_paused_itself_fences_nobody() -> None:

@@ -34,7 +34,9 @@ class Membership:
         self._heartbeats = Heartbeats(image, self._pace.session_ms, term.steady_ms, self._first_ms)
         self._sessions = self._heartbeats.sessions
         self._sessions.forget(term.around.own_broker_id)
-        self._met: dict[object, int] = {}
+        # The connection over which each broker spoke last. It has no other: one that it has left, while a network was
+        # cut, may stay open here for long, and says nothing about whether the broker lives.
+        self._met: dict[int, object] = {}
         # What the last controller left half done comes before anything new.
         term.sweep(self._heartbeats.take_over(image, term.settings))
         self._keep_pulse()
@@ -61,7 +63,7 @@ class Membership:
     def register(self, request: BrokerRegistrationRequest, version: int, done: Answered) -> None:
         term = self._term
         self._advance()
-        is_connected = request.broker_id in self._met.values()
+        is_connected = request.broker_id in self._met
         caller = Caller(term.around.cluster_id, version, term.image.offset + 1, is_connected)
         sweep, epoch = plan_registration(term.image, term.settings, self._heartbeats, request, caller)
 
@@ -115,13 +117,14 @@ class Membership:
 
     def met(self, broker_id: int, connection: object) -> None:
         """A broker speaks over this connection."""
-        self._met[connection] = broker_id
+        self._met[broker_id] = connection
 
     def lost(self, connection: object) -> None:
-        """A connection closed. If it was a broker's only one, look whether the broker is still there."""
-        broker_id = self._met.pop(connection, None)
-        if broker_id is None or broker_id in self._met.values():
+        """A connection closed. If it was a broker's, look whether the broker is still there."""
+        broker_id = next((each for each, last in self._met.items() if last is connection), None)
+        if broker_id is None:
             return
+        del self._met[broker_id]
         broker = self._term.image.brokers.get(broker_id)
         if broker is not None:
             self._look_for(broker)
@@ -137,7 +140,7 @@ class Membership:
         self._advance()
         for broker in list(self._term.image.brokers.values()):
             listens = any((point.host, point.port) == (host, port) for point in broker.endpoints)
-            if listens and broker.id != self._term.around.own_broker_id and broker.id not in self._met.values():
+            if listens and broker.id != self._term.around.own_broker_id and broker.id not in self._met:
                 sweep = self._heartbeats.hint(self._term.image, self._term.settings, broker.id)
                 self._fence(broker, sweep, "nobody listens at its address")
 
