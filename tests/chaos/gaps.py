@@ -1,7 +1,8 @@
 """How long producers wait when a node dies, hangs or is cut off: `python -m tests.chaos.gaps --help`
 
 The victim leads partitions, follows others, and controls the cluster or not. Beside the longest gap that a producer
-saw stands how long it took until somebody named other leaders: the rest of the gap is the client's own.
+saw stands how long it took until somebody named other leaders: the rest of the gap is the client's own. Of two that are
+cut off from each other, one may control: then the other is replaced. If neither does, nobody is.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from confluent_kafka import ElectionType
 from penstock.client.blocking import Client
 from penstock.client.quorum import describe_quorum
 from tests.chaos.cluster import ChaosCluster
-from tests.chaos.faults import TOPIC, Fault, happening, hold
+from tests.chaos.faults import KINDS, TOPIC, Fault, happening, hold
 from tests.chaos.load import Load
 from tests.chaos.place import Loopback, OwnWorld, Place
 from tests.chaos.watching import Watcher
@@ -27,7 +28,7 @@ from tests.waiting import wait_until
 
 SECONDS_MAX = 60.0
 HELD_SECONDS = 6.0
-LIMITS = {"kill": 1.0, "pause": 3.0, "cut off": 3.0}
+LIMITS = {"kill": 1.0, "pause": 3.0, "cut off": 3.0, "cut link": 3.0}
 """The longest gap in seconds that a producer may see, on a machine that has nothing else to do."""
 
 
@@ -51,11 +52,14 @@ def controller_of(cluster: ChaosCluster) -> int:
 def measure(cluster: ChaosCluster, load: Load, kind: str, controls: bool) -> Gap:
     """Hurt the controller, or a node that is not, and wait until all is well."""
     controller = controller_of(cluster)
-    victim = controller if controls else next(each for each in cluster.nodes if each != controller)
+    victim, other = [each for each in cluster.nodes if each != controller][:2]
+    if controls:
+        victim, other = controller, victim
+    victims = (victim, other) if kind == "cut link" else (victim,)
     _wait_for_preferred(cluster)
     with Watcher(cluster, TOPIC) as watcher:
         begin = time.monotonic()
-        with happening(cluster, Fault(kind, (victim,), HELD_SECONDS)):
+        with happening(cluster, Fault(kind, victims, HELD_SECONDS)):
             hold(HELD_SECONDS)
         end = time.monotonic()
     cluster.wait_healed(TOPIC)
@@ -84,7 +88,7 @@ def main() -> int:
             with Load(cluster.bootstrap, TOPIC) as load:
                 hold(1.0)
                 kinds = [kind for kind in LIMITS if options.only in (None, kind)]
-                kinds = [kind for kind in kinds if kind != "cut off" or options.own_world]
+                kinds = [kind for kind in kinds if options.own_world or not KINDS[kind].needs_own_world]
                 for _ in range(options.rounds):
                     for kind in kinds:
                         for controls in (False, True):

@@ -31,12 +31,24 @@ class Asker:
         self.links.refused = self.refused.append
 
     def ask(
-        self, number: int, to: Address = THERE, purpose: str = RAFT, timeout_ms: int = TIMEOUT_MS, group: str = "g"
+        self,
+        number: int,
+        to: Address = THERE,
+        purpose: str = RAFT,
+        timeout_ms: int = TIMEOUT_MS,
+        group: str = "g",
+        quiet_ms: int | None = None,
     ) -> None:
-        self.network.turn(lambda: self.ask_inside(number, to, purpose, timeout_ms, group))
+        self.network.turn(lambda: self.ask_inside(number, to, purpose, timeout_ms, group, quiet_ms))
 
     def ask_inside(
-        self, number: int, to: Address = THERE, purpose: str = RAFT, timeout_ms: int = TIMEOUT_MS, group: str = "g"
+        self,
+        number: int,
+        to: Address = THERE,
+        purpose: str = RAFT,
+        timeout_ms: int = TIMEOUT_MS,
+        group: str = "g",
+        quiet_ms: int | None = None,
     ) -> None:
         found = self.outcomes.setdefault(number, [])
         asking = True
@@ -48,7 +60,7 @@ class Asker:
             found.append(None if response is None else response.throttle_time_ms)
 
         request = HeartbeatRequest(group_id=group, generation_id=number, member_id="m")
-        self.links.ask(to, purpose, request, timeout_ms, done)
+        self.links.ask(to, purpose, request, timeout_ms, done, quiet_ms)
         asking = False
 
     def connect(self, number: int) -> ToyWire:
@@ -174,6 +186,30 @@ def test_a_peer_that_hangs_is_given_up_with_everything_behind_it() -> None:
     asker.network.pass_time(1)
     assert asker.outcomes == {1: [None], 2: [None]}
     assert wire.is_reset, "what it reads of this when it goes on was asked of somebody else meanwhile"
+
+
+def test_a_peer_that_says_nothing_at_all_is_given_up_before_the_time_is_over() -> None:
+    asker = Asker()
+    asker.connect(1).answer()
+    asker.ask(2, timeout_ms=10 * TIMEOUT_MS)
+    asker.ask(3, timeout_ms=10 * TIMEOUT_MS, quiet_ms=TIMEOUT_MS)
+    asker.network.pass_time(TIMEOUT_MS - 1)
+    assert asker.outcomes == {1: [1], 2: [], 3: []}
+    asker.network.pass_time(1)
+    assert asker.outcomes == {1: [1], 2: [None], 3: [None]}
+
+
+def test_a_peer_that_is_in_the_middle_of_its_answer_has_all_of_the_time() -> None:
+    asker = Asker()
+    wire = asker.connect(1)
+    wire.answer()
+    asker.ask(2, timeout_ms=4 * TIMEOUT_MS, quiet_ms=TIMEOUT_MS)
+    for piece in frame_of(HeartbeatResponse(), *wire.requests[0][1:])[:7]:
+        asker.network.pass_time(TIMEOUT_MS // 2)
+        assert asker.outcomes[2] == []
+        wire.feed(bytes([piece]))
+    asker.network.pass_time(TIMEOUT_MS // 2)
+    assert asker.outcomes[2] == [None]
 
 
 def test_a_dial_that_hangs_is_begun_again() -> None:

@@ -28,6 +28,11 @@ def test_nobody_is_silent_between_two_fetches_that_wait_for_news() -> None:
     assert silence.silent(1_501) == {2}
 
 
+def test_a_leader_is_doubted_for_as_long_as_the_controller_takes_to_replace_it() -> None:
+    silence = listening()
+    assert (silence.answer_ms, silence.doubt_ms, silence.wire_ms) == (1_000, 2_500, 3_000)
+
+
 def test_a_node_that_did_not_listen_blames_nobody() -> None:
     silence = listening()
     silence.heard(2, 0)

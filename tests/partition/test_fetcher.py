@@ -157,6 +157,18 @@ def test_lost_connections_are_tried_again_after_longer_and_longer_waits() -> Non
     assert fetcher.due_ms == now_ms + 50
 
 
+def test_a_leader_owes_an_answer_until_it_gives_one_whatever_becomes_of_connections() -> None:
+    fetcher = fetcher_of(follower_of())
+    assert fetcher.waits_ms(NOW_MS) == 0
+    fetcher.next(NOW_MS)
+    fetcher.answered(None, NOW_MS + 3_000)
+    assert fetcher.waits_ms(NOW_MS + 3_010) == 3_010
+    assert fetcher.next(NOW_MS + 4_000) is not None
+    assert fetcher.waits_ms(NOW_MS + 5_000) == 5_000
+    fetcher.answered(response(), NOW_MS + 5_000)
+    assert fetcher.waits_ms(NOW_MS + 6_000) == 0
+
+
 def test_an_error_lets_its_partition_rest_and_no_other() -> None:
     fetcher = fetcher_of(follower_of(0), follower_of(1), follower_of(2))
     fetcher.next(NOW_MS)

@@ -204,7 +204,9 @@ _OF_REPLICAS: Final[Mapping[str, Flip]] = {
         ("5000", True),
     ),
     "penstock.replica.silent.time.max.ms": Flip(on(replica.is_dropped_within, 4), ("1500", True), ("20000", False)),
-    "replica.socket.timeout.ms": Flip(on(replica.tries_often, 0), ("30000", False), ("2000", True)),
+    "replica.socket.timeout.ms": Flip(
+        on(replica.tries_often, 0, **{"penstock.replica.silent.time.max.ms": "60000"}), ("30000", False), ("2000", True)
+    ),
 }
 _OF_THE_QUORUM: Final[Mapping[str, Flip]] = {
     "controller.quorum.bootstrap.servers": Flip(quorum.asks_who_leads, ("", False), ("10.0.0.9:9093", True)),

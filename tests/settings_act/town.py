@@ -86,9 +86,11 @@ class WatchedNodes(ClusterNodes):
         assert isinstance(node, Node)
         ask = node.links.ask
 
-        def watched(to: Address, purpose: str, request: Request, timeout_ms: int, done: Answered) -> None:
+        def watched(
+            to: Address, purpose: str, request: Request, timeout_ms: int, done: Answered, quiet_ms: int | None = None
+        ) -> None:
             self.questions.append(Question(node.now_ms, place.number, to, request))
-            ask(to, purpose, request, timeout_ms, done)
+            ask(to, purpose, request, timeout_ms, done, quiet_ms)
 
         node.links.ask = watched  # type: ignore[method-assign]  # it is there to be listened to
         return node

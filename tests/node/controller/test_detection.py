@@ -106,6 +106,47 @@ def test_a_leader_that_hangs_is_not_named_nor_waited_for_until_it_is_replaced() 
     assert DECIDING_MS <= waited_ms < 2 * DECIDING_MS
 
 
+def ways(one: int, other: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (one, other), (other, one)
+
+
+def test_a_leader_that_only_one_node_does_not_hear_is_named_again_by_that_node() -> None:
+    """The controller hears of it. Clients that were told by this node that there is no leader would not come back."""
+    cluster = serving()
+    one, other = (number for number in NODES if number != cluster.controller)
+    connection = cluster.connect(one)
+    led = led_by(cluster, connection, other)
+    cluster.world.network.close(*ways(one, other))
+    node = cluster.node(one)
+    cluster.wait(lambda: other in node.cluster.absent())
+    assert cluster.wait(lambda: other not in node.cluster.absent()) < 2.0
+    scheduler = cluster.world.scheduler
+    for _ in range(20):
+        found = told(cluster, connection)
+        assert [found[index] for index in led] == [(other, ErrorCode.NONE)] * len(led)
+        scheduler.run_until(scheduler.now_us + SECOND)
+
+
+def test_a_follower_is_back_soon_after_a_network_is_whole_again() -> None:
+    """Over another connection: what was sent over the old one is sent again much later."""
+    cluster = serving()
+    one, other = (number for number in NODES if number != cluster.controller)
+    network, scheduler = cluster.world.network, cluster.world.scheduler
+    network.close(*ways(one, other))
+    for link in network.links_between(one, other):
+        link.stall(LONG)
+
+    def are_in_sync() -> bool:
+        topic = cluster.node(cluster.controller).image.topic("t")
+        assert topic is not None
+        return all(set(isr) == set(replicas) for isr, replicas in zip(topic.isrs, topic.replicas, strict=True))
+
+    scheduler.run_until(scheduler.now_us + 10 * SECOND)
+    assert not are_in_sync()
+    network.reopen(*ways(one, other))
+    assert cluster.wait(are_in_sync) < 5.0
+
+
 def test_who_asks_again_is_answered_a_moment_later() -> None:
     cluster = serving()
     connection = cluster.connect(1)
@@ -185,6 +226,11 @@ def test_a_leader_goes_on_without_a_follower_that_only_it_does_not_hear() -> Non
     topic = cluster.node(leader).image.topic("t")
     assert topic is not None
     assert set(topic.isrs[index]) == {leader, cluster.controller}
+    scheduler = cluster.world.scheduler
+    for _ in range(20):
+        scheduler.run_until(scheduler.now_us + SECOND // 2)
+        code, took = produced(cluster, leader, index)
+        assert (code, took < 0.5) == (ErrorCode.NONE, True), "it has left, and is not waited for again"
 
 
 def test_a_leader_that_the_cluster_does_without_says_so() -> None:

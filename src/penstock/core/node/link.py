@@ -62,12 +62,14 @@ class Owner(Protocol):
 class _Question(NamedTuple):
     request: Request
     expires_us: int
+    quiet_us: int
     done: Answered
 
 
 class _Asked(NamedTuple):
     question: _Question
     size_bytes: int
+    at_us: int
 
 
 class Link:
@@ -95,20 +97,24 @@ class Link:
         self._waiting: deque[_Question] = deque()
         self._asked: deque[_Asked] = deque()
         self._asked_bytes = 0
+        self._heard_us = 0
         self._failures = 0
         self._rests_until_us = 0
         self._setup_expires_us = 0
         self._timer: Deadline | None = None
         self._timer_at_us = 0
 
-    def ask(self, request: Request, timeout_ms: int, done: Answered) -> None:
-        """Ask as soon as the peer can be asked."""
-        question = _Question(request, self._owner.now_us + timeout_ms * 1000, done)
+    def ask(self, request: Request, timeout_ms: int, done: Answered, quiet_ms: int | None = None) -> None:
+        """Ask as soon as the peer can be asked. Its answer may take all of the time; that it says nothing at all, not
+        even a part of an answer, only `quiet_ms` of it."""
+        quiet_ms = timeout_ms if quiet_ms is None else min(quiet_ms, timeout_ms)
+        now_us = self._owner.now_us
+        question = _Question(request, now_us + timeout_ms * 1000, quiet_ms * 1000, done)
         if len(self._waiting) + len(self._asked) >= QUESTIONS_MAX:
             self._fail_later(question)
             return
         self._waiting.append(question)
-        if self._timer is not None and self._timer_at_us <= question.expires_us and self._peer.is_ready:
+        if self._timer is not None and self._timer_at_us <= now_us + question.quiet_us and self._peer.is_ready:
             self._pump()
         else:
             self._go_on()
@@ -134,6 +140,7 @@ class Link:
 
     def received(self, data: memoryview) -> None:
         peer = self._peer
+        self._heard_us = self._owner.now_us
         was_ready = peer.is_ready
         try:
             replies = peer.feed(data)
@@ -192,7 +199,7 @@ class Link:
                 continue
             parts = self._take_output()
             size_bytes = sum(map(len, parts))
-            self._asked.append(_Asked(question, size_bytes))
+            self._asked.append(_Asked(question, size_bytes, self._owner.now_us))
             self._asked_bytes += size_bytes
             output += parts
         if output:
@@ -206,7 +213,7 @@ class Link:
         return cast("list[Buffer]", self._peer.take_output())
 
     def _answer(self, reply: Reply) -> None:
-        question, size_bytes = self._asked.popleft()
+        question, size_bytes, _ = self._asked.popleft()
         self._asked_bytes -= size_bytes
         question.done(reply.message)
 
@@ -256,7 +263,7 @@ class Link:
         self._timer = self._owner.deadlines.at(self._owner.now_ms + max(delay_ms, 0), self._due)
 
     def _next_us(self) -> int | None:
-        moments = [asked.question.expires_us for asked in self._asked]
+        moments = [self._given_up_us(asked) for asked in self._asked]
         moments += [question.expires_us for question in self._waiting]
         if self._is_opening:
             moments.append(self._setup_expires_us)
@@ -264,11 +271,15 @@ class Link:
             moments.append(self._rests_until_us)
         return min(moments, default=None)
 
+    def _given_up_us(self, asked: _Asked) -> int:
+        question = asked.question
+        return min(question.expires_us, max(asked.at_us, self._heard_us) + question.quiet_us)
+
     def _due(self) -> None:
         self._timer = None
         now_us = self._owner.now_us
         is_late = self._is_opening and now_us >= self._setup_expires_us
-        if is_late or any(now_us >= asked.question.expires_us for asked in self._asked):
+        if is_late or any(now_us >= self._given_up_us(asked) for asked in self._asked):
             self._break()
         else:
             expired = [question for question in self._waiting if now_us >= question.expires_us]

@@ -38,9 +38,17 @@ class Links:
         self.hung_up: Callable[[Address], None] = lambda address: None
         self.greeted: Callable[[Address], None] = lambda address: None
 
-    def ask(self, to: Address, purpose: str, request: Request, timeout_ms: int, done: Answered) -> None:
+    def ask(
+        self,
+        to: Address,
+        purpose: str,
+        request: Request,
+        timeout_ms: int,
+        done: Answered,
+        quiet_ms: int | None = None,
+    ) -> None:
         """Ask a node; `done(None)` says that there will be no answer: the connection was lost or refused, the time is
-        over, or too much is under way already."""
+        over, or nothing at all was heard for `quiet_ms`, or too much is under way already."""
         link = self._links.get((to, purpose))
         if link is None:
             if len(self._links) >= LINKS_MAX:
@@ -49,7 +57,7 @@ class Links:
             news = (self._was_refused, self._has_hung_up, self._was_greeted)
             link = Link(self._owner, self._net, to, self._client_id, *news)
             self._links[to, purpose] = link
-        link.ask(request, timeout_ms, done)
+        link.ask(request, timeout_ms, done, quiet_ms)
 
     def probe(self, address: Address, looks: int = 1) -> None:
         """Look whether anybody listens; only that nobody does is told, to `refused`. A process that is killed lets

@@ -140,12 +140,15 @@ class Replication:
         self._silence.heard(broker_id, self.clock())
         if broker_id in self.around.silent:
             self.around.silent -= {broker_id}
+            self._node.tasks.run(self._each_leader(ReplicatedLeader.reconsider))
 
     def unheard_leaders(self) -> frozenset[int]:
-        """Whoever owes an answer to a fetch for longer than that can take."""
-        now_ms, limit_ms = self.clock(), self._silence.answer_ms
+        """Whoever owes an answer to a fetch for longer than that can take, and may yet be replaced for it."""
+        now_ms, silence = self.clock(), self._silence
         return frozenset(
-            leader for leader, fetcher in self._fetchers.by_leader.items() if fetcher.waits_ms(now_ms) > limit_ms
+            leader
+            for leader, fetcher in self._fetchers.by_leader.items()
+            if silence.answer_ms < fetcher.waits_ms(now_ms) <= silence.doubt_ms
         )
 
     # The end of a turn
@@ -189,7 +192,9 @@ class Replication:
                 fetcher.answered(None, self.clock())
             else:
                 answered = partial(self._fetched, leader, fetcher)
-                self._node.links.ask(address, REPLICATE, request, fetcher.settings.answer_ms_max, answered)
+                # Longer and longer: a leader may need that long to read what is asked for.
+                answer_ms, quiet_ms = fetcher.settings.answer_ms_max, self._silence.wire_ms << fetcher.losses
+                self._node.links.ask(address, REPLICATE, request, answer_ms, answered, quiet_ms)
         self._set_timer(leader, fetcher)
 
     def _fetched(self, leader: int, fetcher: Fetcher, response: Response | None) -> None:
@@ -286,8 +291,10 @@ class Replication:
         self.around.is_forsaken = is_forsaken
         if is_forsaken:
             node.tasks.run(self._each_leader(ReplicatedLeader.give_up))
-        silent = self.around.silent = self._silence.silent(now_ms)
+        silent = self._silence.silent(now_ms)
         if silent:
+            # It stays so until it is heard of again, whether or not somebody waits for it.
+            self.around.silent |= silent
             node.tasks.run(self._part_from(silent))
         self._listen_later()
 

@@ -15,6 +15,8 @@ FETCHES_PER_SILENCE: Final = 3
 """Fetches that found nothing new may be missed, before anybody says that a follower is silent."""
 
 FETCHES_PER_SILENCE_OF_A_LEADER: Final = 2
+SILENCES_PER_WIRE: Final = 2
+"""After how many times that long a connection is given up over which a leader owes an answer."""
 
 
 class Silence:
@@ -24,11 +26,19 @@ class Silence:
         self._heard_ms: dict[int, int] = {}
         self.limit_ms = 0
         self.answer_ms = 0
-        """How long a leader may take to answer a fetch, before others are told of it that it is gone."""
+        """How long a leader may take to answer a fetch, before clients are told of it that it is gone."""
+        self.doubt_ms = 0
+        """And until when they are told that: by then the controller has replaced it, or it hears of it, and only this
+        node does not."""
+        self.wire_ms = 0
+        """When another connection is tried, at first. What was sent into a network that was cut is sent again by the
+        system at ever longer intervals, long after the network is whole."""
 
     def configure(self, limit_ms: int, fetch_wait_ms: int) -> None:
         self.limit_ms = max(limit_ms, FETCHES_PER_SILENCE * fetch_wait_ms)
         self.answer_ms = FETCHES_PER_SILENCE_OF_A_LEADER * fetch_wait_ms
+        self.doubt_ms = self.answer_ms + self.limit_ms
+        self.wire_ms = SILENCES_PER_WIRE * self.limit_ms
 
     @property
     def interval_ms(self) -> int:

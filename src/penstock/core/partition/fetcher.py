@@ -50,7 +50,7 @@ class FetchSettings:
     """After errors that mean that an image has not reached everyone yet, and after the first lost connection."""
     backoff_ms: int = 1_000
     answer_ms_max: int = 30_000
-    """A leader that has said nothing for this long is taken for lost."""
+    """An answer that is not there as a whole after this time is given up."""
 
 
 NOT_YET: Final = frozenset(
@@ -89,7 +89,7 @@ class Fetcher:
         self._rests_until_ms = 0
         self._losses = 0
         self._in_flight = False
-        self._asked_ms = 0
+        self._owed_since_ms: int | None = None
         self.on_change: Callable[[], None] = lambda: None
 
     def __len__(self) -> int:
@@ -115,8 +115,13 @@ class Fetcher:
         self.on_change()
 
     def waits_ms(self, now_ms: int) -> int:
-        """For how long an answer has been waited for."""
-        return now_ms - self._asked_ms if self._in_flight else 0
+        """For how long the leader has said nothing, though it was asked: over this connection and those before."""
+        return 0 if self._owed_since_ms is None else now_ms - self._owed_since_ms
+
+    @property
+    def losses(self) -> int:
+        """How often in a row no answer has come."""
+        return self._losses
 
     @property
     def due_ms(self) -> int | None:
@@ -152,7 +157,8 @@ class Fetcher:
             self._changed.update(dict.fromkeys(key for key in unwanted if key in self._session.known))
             return None
         self._in_flight = True
-        self._asked_ms = now_ms
+        if self._owed_since_ms is None:
+            self._owed_since_ms = now_ms
         return self._request(self._session.next(wanted, unwanted))
 
     def _end_rests(self, now_ms: int) -> None:
@@ -220,6 +226,7 @@ class Fetcher:
             self._session.lost()
             return
         self._losses = 0
+        self._owed_since_ms = None
         if response.error_code != ErrorCode.NONE:
             self._session.lost()
             return

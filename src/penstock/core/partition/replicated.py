@@ -212,8 +212,6 @@ class ReplicatedLeader(Leader):
 
     def _is_joining(self, remote: Remote) -> bool:
         around = self._around
-        if remote.id in around.silent:
-            return False
         return remote.is_caught_up(self.log.end_offset, around.clock(), around.lag_ms_max) and self._is_eligible(remote)
 
     def _offer_tail(self) -> None:
@@ -310,7 +308,9 @@ class ReplicatedLeader(Leader):
         return has_all and self._is_eligible(remote)
 
     def _is_eligible(self, remote: Remote) -> bool:
-        """Whether it is alive, and in the life in which it fetched (KIP-903)."""
+        """Whether it is heard of, and alive, and in the life in which it fetched (KIP-903)."""
+        if remote.id in self._around.silent:
+            return False
         live_epoch = self._around.brokers.live_epoch(remote.id)
         return live_epoch is not None and remote.broker_epoch in (UNKNOWN, live_epoch)
 

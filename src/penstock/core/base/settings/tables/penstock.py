@@ -14,7 +14,7 @@ auto.balance.moves.max | int | 10 | >= 1 | medium
 auto.balance.throttle.bytes.per.second | long | 10485760 | >= 1 | medium cluster-wide
     The bytes per second that a broker sends and that a broker fetches for these copies.
 penstock.replica.silent.time.max.ms | long | 1500 | >= 1 | medium
-    How long a follower may not fetch at all before it no longer counts as in sync, however short it lags.
+    How long a follower may not fetch at all and stay in sync. Twice that, and it gives a silent connection up itself.
 penstock.open.files.max | int | 16384 | >= 16 | medium
     How many files may be open at one time, at most half of what the process may open; they are opened when needed.
 penstock.connection.slots.max | int | 100 | >= 1 | medium

@@ -35,7 +35,7 @@ replica.selector.class | string | null | | medium
 replica.socket.receive.buffer.bytes | int | 65536 | | high
     The receive buffer of a follower's connection.
 replica.socket.timeout.ms | int | 30000 | | high
-    How long a follower's connection may stay silent.
+    How long the whole answer to a follower's fetch may take.
 follower.fetch.last.tiered.offset.enable | boolean | false | | medium cluster-wide
     Whether an empty follower starts from the last tiered offset.
 fetch.purgatory.purge.interval.requests | int | 1000 | | medium
