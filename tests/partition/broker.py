@@ -231,7 +231,7 @@ class Broker:
             self.world.network.ask_controller(
                 self,
                 lambda: controller.heartbeat(self.id, self.epoch, self.image.offset),
-                lambda known: self._heard(known, asked_ms),
+                lambda serves: self._heard(serves, asked_ms),
                 ASK_MS,
             )
         self.world.later(self, HEARTBEAT_MS, self._beat)
@@ -239,8 +239,9 @@ class Broker:
     def holds_lease(self) -> bool:
         return self.now_ms < self.lease_end_ms
 
-    def _heard(self, known: bool | None, asked_ms: int) -> None:
-        if known:
+    def _heard(self, serves: bool | None, asked_ms: int) -> None:
+        """A fenced broker has no lease: others lead what it led, and it may not have heard of them yet."""
+        if serves:
             self.lease_end_ms = asked_ms + SESSION_MS
 
     def learn(self, image: Image) -> None:

@@ -47,7 +47,7 @@ class Controller:
         return planned.epoch
 
     def heartbeat(self, broker_id: int, epoch: int, offset: int) -> bool:
-        """Whether the broker is who it says; one that has come far enough is let in."""
+        """Whether the broker is who it says and serves; one that has come far enough is let in."""
         if self.cluster.broker(broker_id).epoch != epoch:
             return False
         self._heard_ms[broker_id] = self._world.now_ms
@@ -55,7 +55,7 @@ class Controller:
         self.cluster.beat(broker_id, epoch=epoch, offset=offset)
         if self.image is not before:
             self._published()
-        return True
+        return not self.cluster.broker(broker_id).fenced
 
     def alter(self, request: AlterPartitionRequest) -> AlterPartitionResponse | ErrorCode:
         before = {key: self.partition(key) for key in self._world.keys}
@@ -86,7 +86,9 @@ class Controller:
         cluster = self.cluster
         cluster.heartbeats.forget(broker_id)
         if not cluster.broker(broker_id).fenced:
-            cluster.sweep(fencing(cluster.image, cluster.settings, cluster.broker(broker_id)))
+            sweep = fencing(cluster.image, cluster.settings, cluster.broker(broker_id))
+            cluster.heartbeats.let_go(broker_id, sweep)
+            cluster.sweep(sweep)
 
     def _published(self) -> None:
         self._world.image_changed(self.image)

@@ -12,9 +12,9 @@ from tests.fresh_seeds import fresh
 from tests.partition.faults import play, shape_of
 
 SEEDS = range(40)
-FOUND_SEEDS = (1_007, 2_401)
+FOUND_SEEDS = (1_007, 2_401, 160_020_346)
 """Histories that somebody had to think about: in 1007 a broker hears of its election after the next one; in 2401 a
-flush began while a cut was about to."""
+flush began while a cut was about to; in 160020346 a fenced broker is heard of before it has heard of that."""
 SOAK_SEEDS = fresh(2_000)
 MUST_HAPPEN = (
     "acknowledged",
