@@ -313,3 +313,20 @@ def test_who_is_not_heard_of_leaves_if_somebody_waits_for_it() -> None:
     leader.answered(proposal, ErrorCode.NONE, assignment(isr=(1, 2), partition_epoch=8))
     assert leader.high_watermark == 1, "it is not waited for to come back, either"
     assert leader.part_from(stage.around.silent) == frozenset()
+
+
+def test_who_seemed_to_join_and_is_not_heard_of_is_waited_for_no_longer() -> None:
+    """The others have said all they have to say, so nobody else will look."""
+    stage = Stage()
+    leader = stage.lead(assignment(isr=(1, 2)))
+    leader.fetched(fetched(2, 0))
+    leader.fetched(fetched(3, 0))
+    produce(leader, b"a")
+    leader.fetched(fetched(2, 1))
+    proposal = stage.asked()
+    assert proposal is not None
+    leader.answered(proposal, ErrorCode.INELIGIBLE_REPLICA, None)
+    assert leader.high_watermark == 0, "it had everything a moment ago"
+    stage.around.silent = frozenset({3})
+    assert leader.part_from(stage.around.silent) == frozenset()
+    assert leader.high_watermark == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -32,6 +33,8 @@ FOUND_SINCE = (
 move that cannot be undone, a broker that served before it knew what it had lost, controllers that took old fetches for
 new ones, a setting that was asked for again by bytes that had been given up, a node that stopped for ever, and a leader
 that was answered before anybody acted on what had been decided."""
+FOUND_ESTRANGED = (910_002, 910_025)
+"""A leader that waited for a follower out of sync to join, and did not look again when it was heard of no more."""
 BRIEF_US = 8 * SECOND
 BRIEF_RECORDS = 100
 MUST_HAPPEN = ("records-acknowledged", "crash", "power-loss", "pause", "fault-cut", "fault-isolate", "Down", "Up")
@@ -55,7 +58,13 @@ def run(seed: int) -> Report:
 
 def run_found(seed: int) -> Report:
     """As it was when it showed something: before there were absences and other voters."""
-    return run_cluster_seed(seed, draw_cluster(seed, 3, absences=0.0, reseatings=0.0, retentions=0.0))
+    drawn = draw_cluster(seed, 3, absences=0.0, reseatings=0.0, retentions=0.0, estrangements=0.0)
+    return run_cluster_seed(seed, drawn)
+
+
+def run_found_since(seed: int, machines: int) -> Report:
+    """As it was then: before two machines could lose sight of each other."""
+    return run_cluster_seed(seed, draw_cluster(seed, machines, estrangements=0.0))
 
 
 def test_a_cluster_serves_its_clients() -> None:
@@ -117,6 +126,16 @@ def test_they_come_often_and_not_always() -> None:
     assert 30 < len(absent) < 60
 
 
+def test_an_estrangement_is_one_more_cut() -> None:
+    for seed in range(50):
+        drawn, without = (draw_cluster(seed, 5, estrangements=each) for each in (1.0, 0.0))
+        (cut,) = set(drawn.storm) - set(without.storm)
+        assert cut.kind == "cut"
+        assert cut.for_us >= 10 * SECOND
+        assert {cut.one, cut.other} < set(range(1, 6))
+        assert replace(drawn, storm=without.storm) == without
+
+
 def test_machines_are_formatted_once_and_for_one_cluster() -> None:
     world = make_cluster(1, ClusterSpec(3))
     world.boot()
@@ -145,4 +164,9 @@ def test_what_a_cluster_once_showed_is_mended() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "machines"), FOUND_SINCE)
 def test_what_a_cluster_has_shown_since_is_mended(seed: int, machines: int) -> None:
-    run_all(lambda seed: run_cluster_seed(seed, draw_cluster(seed, machines)), [seed], ())
+    run_all(partial(run_found_since, machines=machines), [seed], ())
+
+
+@pytest.mark.slow
+def test_what_an_estrangement_has_shown_is_mended() -> None:
+    run_all(lambda seed: run_cluster_seed(seed, draw_cluster(seed, 3, estrangements=1.0)), FOUND_ESTRANGED, ())

@@ -20,6 +20,7 @@ from penstock.sim.invariants.fetched_is_produced import FetchedIsProduced
 from penstock.sim.invariants.fetches_end_in_time import FetchesEndInTime
 from penstock.sim.invariants.groups_see_everything import GroupsSeeEverything
 from penstock.sim.invariants.handed_over_first import HandedOverFirst
+from penstock.sim.invariants.in_sync_go_on import InSyncGoOn
 from penstock.sim.invariants.in_sync_have_it import InSyncHaveIt
 from penstock.sim.invariants.leaders_tell_news import LeadersTellNews
 from penstock.sim.invariants.lease_ends_first import LeaseEndsFirst
@@ -49,6 +50,7 @@ CLUSTER: Final[tuple[type[Invariant], ...]] = (
     FetchesEndInTime,
     GroupsSeeEverything,
     HandedOverFirst,
+    InSyncGoOn,
     InSyncHaveIt,
     LeadersTellNews,
     LeaseEndsFirst,

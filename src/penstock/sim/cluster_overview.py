@@ -59,7 +59,7 @@ class Overview:
 
     def advanced(self, leader: Leads) -> None:
         """A leader takes more for committed."""
-        known = self._find(leader.partition)
+        known = self.find(leader.partition)
         if known is not None and (known.leader, known.leader_epoch) == (leader.machine, leader.epoch):
             self._look_at(leader.partition, known)
 
@@ -73,7 +73,8 @@ class Overview:
             if old is not None and old is not topic and old.id == topic.id:
                 self._compare(old, topic)
 
-    def _find(self, partition: Partition) -> PartitionImage | None:
+    def find(self, partition: Partition) -> PartitionImage | None:
+        """A partition in the newest metadata, if it still has one of that id."""
         topic = self.newest.topic(partition.topic)
         if topic is None or self.name(topic.name, topic.id, partition.number) != partition:
             return None

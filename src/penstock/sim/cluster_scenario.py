@@ -26,6 +26,7 @@ from penstock.sim.report import Report, reported
 from penstock.sim.rules import rules_of
 from penstock.sim.scheduler import SECOND
 from penstock.sim.script import Actor, Script
+from penstock.sim.standstill import Standstill
 from penstock.sim.weather import Weather
 from penstock.sim.world import World
 
@@ -54,6 +55,7 @@ class ClusterScenario:
         self._finish([world.act("preparer", self._prepare)], PREPARE_US_MAX)
         weather = Weather(world, world.chance.fork("weather"))
         weather.schedule(self._spec.storm)
+        Standstill(world, self._overview).look()
         self._begin_work()
         scheduler.run_until(scheduler.now_us + self._spec.storm_us)
         weather.end()

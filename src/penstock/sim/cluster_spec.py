@@ -36,6 +36,7 @@ SNAPSHOT_BYTES_SOON: Final = "400"
 ABSENCES: Final = 0.4
 RESEATINGS: Final = 0.3
 RETENTIONS: Final = 0.25
+ESTRANGEMENTS: Final = 0.25
 RETENTION_MS: Final = (2_000, 10_000)
 ABSENT_MS: Final = (10_000, 18_000)
 
@@ -90,13 +91,14 @@ def draw_cluster(
     absences: float = ABSENCES,
     reseatings: float = RESEATINGS,
     retentions: float = RETENTIONS,
+    estrangements: float = ESTRANGEMENTS,
 ) -> ClusterSpec:
-    """A workload, a storm that takes nothing from it that was promised, and often an absence, other voters or
-    retention beside them."""
+    """A workload, a storm that takes nothing from it that was promised, and often an absence, other voters, retention
+    or an estrangement beside them."""
     chance = Chance(seed).fork("spec")
     storm = draw_storm(chance, machines, STORM_US, FAULTS_MIN)
     if chance.happens(SUCCESSIONS):
-        storm = tuple(sorted((*storm, *_draw_succession(chance, machines)), key=lambda fault: fault.at_us))
+        storm = _by_time(*storm, *_draw_succession(chance, machines))
     is_synced = chance.happens(0.5)
     topic = _draw_topic(chance, machines, is_synced)
     partitions = [Partition(topic.name, number) for number in range(topic.partitions)]
@@ -119,12 +121,15 @@ def draw_cluster(
     )
     # Dice of their own: without these a seed is what it would be if there were none.
     absence, reseating, retention = chance.fork("absence"), chance.fork("reseating"), chance.fork("retention")
+    estrangement = chance.fork("estrangement")
     if absence.happens(absences):
         spec = _with_absence(absence, spec, errands)
     if reseating.happens(reseatings):
         spec = replace(spec, is_dynamic=True, errands=_in_order((*spec.errands, *errands.reseat(reseating))))
     if retention.happens(retentions):
         spec = _with_retention(retention, spec)
+    if estrangement.happens(estrangements):
+        spec = replace(spec, storm=_by_time(*spec.storm, _draw_estrangement(estrangement, machines)))
     return spec
 
 
@@ -136,7 +141,7 @@ def _with_absence(chance: Chance, spec: ClusterSpec, errands: Errands) -> Cluste
     wandering = errands.wander(chance, Partition(KEPT, 0))
     return replace(
         spec,
-        storm=tuple(sorted((*spec.storm, absence), key=lambda fault: fault.at_us)),
+        storm=_by_time(*spec.storm, absence),
         errands=_in_order((*spec.errands, *churn(chance, from_us, from_us + for_us), *wandering)),
         settings={**spec.settings, "metadata.log.max.record.bytes.between.snapshots": SNAPSHOT_BYTES_SOON},
     )
@@ -168,6 +173,18 @@ def _draw_succession(chance: Chance, machines: int) -> tuple[Fault, ...]:
     death_us = at_us + for_us - chance.between(1, 500) * MS
     deaths = [Fault(death_us, "crash", each, for_us=chance.between(2_000, 6_000) * MS) for each in others]
     return (Fault(at_us, "isolate", late, for_us=for_us), *deaths)
+
+
+def _draw_estrangement(chance: Chance, machines: int) -> Fault:
+    """Two machines do not hear each other for so long that whoever waits for one of them alone shows it."""
+    numbers = list(range(1, machines + 1))
+    one, other = (numbers.pop(chance.between(0, len(numbers) - 1)) for _ in range(2))
+    from_us, for_us = chance.between(0, STORM_US // MS // 2) * MS, chance.between(*ABSENT_MS) * MS
+    return Fault(from_us, "cut", one, other, is_directed=chance.happens(0.3), for_us=for_us)
+
+
+def _by_time(*faults: Fault) -> tuple[Fault, ...]:
+    return tuple(sorted(faults, key=lambda fault: fault.at_us))
 
 
 def _bearable(storm: tuple[Fault, ...], unlucky: int) -> tuple[Fault, ...]:

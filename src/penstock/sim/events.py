@@ -363,6 +363,16 @@ class InSync:
 
 
 @dataclass(frozen=True, slots=True)
+class Stalled:
+    """A leader has something to commit, everybody in sync is well, and yet nothing was committed for some time."""
+
+    partition: Partition
+    machine: int
+    in_sync: tuple[int, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """What the replicas of a partition hold when all is quiet: bytes by machine. Where retention takes from them, one
     may begin later than another."""
@@ -408,6 +418,7 @@ Event = (
     | Published
     | Trusts
     | InSync
+    | Stalled
     | Held
 )
 

@@ -15,6 +15,7 @@ from penstock.core.metadata.rules import TopicRules
 from penstock.core.metadata.sweep import Sweep
 from penstock.core.node.lineage import Lineage
 from penstock.core.node.registrar import Registrar
+from penstock.core.node.replication import Replication
 from penstock.core.node.views import Interest
 from penstock.core.partition import replicated
 from penstock.core.partition.divergence import EpochEnd
@@ -151,6 +152,17 @@ def _answer_void_after_retention() -> list[Patch]:
     return [(Fetcher, "_take_topic", take_topic)]
 
 
+def _silence_forgotten() -> list[Patch]:
+    """A leader knows who is silent only while it is in sync; who has left for it seems to be about to join."""
+    honest = Replication._listen
+
+    def listen(self: Replication, due_ms: int) -> None:
+        self.around.silent = frozenset()
+        honest(self, due_ms)
+
+    return [(Replication, "_listen", listen)]
+
+
 CLUSTER_BUGS: dict[str, Callable[[], list[Patch]]] = {
     "watermark too early": _watermark_too_early,
     "watermark goes back": _watermark_goes_back,
@@ -165,6 +177,7 @@ CLUSTER_BUGS: dict[str, Callable[[], list[Patch]]] = {
     "epoch not raised": _epoch_not_raised,
     "lease ignored": _lease_ignored,
     "deaf session": _deaf_session,
+    "silence forgotten": _silence_forgotten,
     **{
         name: BUGS[name]
         for name in ("commit before write", "one voter is a majority", "leader begins with a stale image")

@@ -7,7 +7,7 @@ them during a turn is acted upon at its end (`pump`), so that all that changed g
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -68,6 +68,11 @@ class Replication:
         self._is_ticking = self._is_listening = False
         self._held_until_ms = 0
         self._offset_ms = 0
+
+    @property
+    def led(self) -> Collection[ReplicatedLeader]:
+        """What this node leads together with others."""
+        return self._leading.keys()
 
     # What leaders ask of the image and the controller
 

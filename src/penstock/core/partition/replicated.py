@@ -330,7 +330,8 @@ class ReplicatedLeader(Leader):
 
     def part_from(self, silent: frozenset[int]) -> frozenset[int]:
         """Ask for those to leave who are not heard of any more, if something waits for them; gives which of them are
-        in sync. Who has everything stays: nobody waits for it."""
+        in sync. Who has everything stays: nobody waits for it. Who seemed to be about to join is waited for no longer,
+        and all others may have said what they have."""
         in_sync = self.in_sync
         known = in_sync.isr & silent
         if known and in_sync.proposal is None:
@@ -338,6 +339,7 @@ class ReplicatedLeader(Leader):
             awaited = {each for each in known if (remote := self.remotes.get(each)) and remote.end_offset < end}
             if awaited:
                 self._propose(in_sync.isr - awaited)
+        self.advance()
         return known
 
     def give_up(self) -> None:
