@@ -239,6 +239,15 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
+class Lingers:
+    """An attempt at something was lost. What a process had sent when it died is sent on by its machine, through a cut
+    when that is over: it may become so at any later time, as in Kafka."""
+
+    what: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Decided:
     """It was acknowledged."""
 
@@ -405,6 +414,7 @@ Event = (
     | TopicDecided
     | TopicsRead
     | Wanted
+    | Lingers
     | Decided
     | Found
     | Unanswered

@@ -150,6 +150,8 @@ class Client:
         self.world = world
         self.chance = chance
         self._connection: Connection | None = None
+        self.losses = 0
+        """Requests whose answers were lost with a connection."""
 
     def connect(self) -> Script[Connection]:
         """Give a greeted connection, trying until there is one."""
@@ -211,6 +213,7 @@ class Client:
                 connection = yield from self.connect() if partition is None else self.connect_to(partition)
                 return (yield from self._ask(connection, request, response))
             except Disconnected:
+                self.losses += 1
                 if partition is not None:
                     self.lose(partition)
                 yield from self.back_off()

@@ -45,7 +45,7 @@ from penstock.sim.clients.admin import RETRIABLE, TIMEOUT_MS, Admin, TopicPlan
 from penstock.sim.clients.client import Client
 from penstock.sim.dynamic import seating, unseating
 from penstock.sim.errands import OF_A_VOTER, Errand
-from penstock.sim.events import Decided, Found, Wanted
+from penstock.sim.events import Decided, Found, Lingers, Wanted
 from penstock.sim.script import Script, Sleep
 
 PREFERRED: Final = 0
@@ -96,11 +96,17 @@ class Operator:
             yield from self._decide(errand)
 
     def _decide(self, errand: Errand) -> Script[None]:
-        witness, what = self._client.world.witness, _what(errand)
-        if what is not None:
-            witness.see(Wanted(what, errand.value or errand.kind))
-        if (yield from self._insist(errand)) and what is not None:
-            witness.see(Decided(what, errand.value or errand.kind))
+        witness, what, value = self._client.world.witness, _what(errand), errand.value or errand.kind
+        if what is None:
+            yield from self._insist(errand)
+            return
+        witness.see(Wanted(what, value))
+        losses = self._client.losses
+        is_done = yield from self._insist(errand)
+        if self._client.losses > losses:
+            witness.see(Lingers(what, value))
+        if is_done:
+            witness.see(Decided(what, value))
 
     def _insist(self, errand: Errand) -> Script[bool]:
         """Ask until there is an answer that counts; whether it was done, now or by an earlier attempt."""
