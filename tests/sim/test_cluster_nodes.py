@@ -28,11 +28,12 @@ FOUND_SINCE = (
     (10_897, 3),
     (858_320_162, 3),
     (858_321_184, 3),
+    (314_189_028, 3),
 )
 """Seeds, and how many machines they were: a change of voters whose leader went, settings that were none any longer, a
 move that cannot be undone, a broker that served before it knew what it had lost, controllers that took old fetches for
-new ones, a setting that was asked for again by bytes that had been given up, a node that stopped for ever, and a leader
-that was answered before anybody acted on what had been decided."""
+new ones, a setting that was asked for again by bytes that had been given up, a node that stopped for ever, a leader
+that was answered before anybody acted on what had been decided, and one that needed fewer and did not count again."""
 FOUND_ESTRANGED = ((910_002, 3), (910_025, 3), (980_051, 5))
 """A leader that waited for a follower out of sync to join, and did not look again when it was heard of no more; and
 what a process had sent when it died, which arrived when a cut was over."""

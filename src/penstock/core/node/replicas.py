@@ -246,6 +246,8 @@ class Replicas:
         for partition in self._topics.get(name, {}).values():
             partition.configure(settings)
             self._note_flushing(partition)
+            # Fewer copies may be enough from now on, or those that are written and not synced.
+            partition.progressed()
 
     def _configure_all(self, image: Image) -> None:
         for name in self._topics:
