@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -30,16 +31,8 @@ class Asker:
         self.refused: list[Address] = []
         self.links.refused = self.refused.append
 
-    def ask(
-        self,
-        number: int,
-        to: Address = THERE,
-        purpose: str = RAFT,
-        timeout_ms: int = TIMEOUT_MS,
-        group: str = "g",
-        quiet_ms: int | None = None,
-    ) -> None:
-        self.network.turn(lambda: self.ask_inside(number, to, purpose, timeout_ms, group, quiet_ms))
+    def ask(self, number: int, **options: Any) -> None:
+        self.network.turn(lambda: self.ask_inside(number, **options))
 
     def ask_inside(
         self,

@@ -55,7 +55,7 @@ class ClusterScenario:
         self._finish([world.act("preparer", self._prepare)], PREPARE_US_MAX)
         weather = Weather(world, world.chance.fork("weather"))
         weather.schedule(self._spec.storm)
-        Standstill(world, self._overview).look()
+        Standstill(world, self._overview, self._watches).look()
         self._begin_work()
         scheduler.run_until(scheduler.now_us + self._spec.storm_us)
         weather.end()

@@ -136,7 +136,7 @@ def draw_cluster(
 def _with_absence(chance: Chance, spec: ClusterSpec, errands: Errands) -> ClusterSpec:
     """One machine is away for so long, and so much is decided meanwhile, that only a snapshot can bring it back; and a
     replica wanders."""
-    from_us, for_us = chance.between(0, STORM_US // MS // 2) * MS, chance.between(*ABSENT_MS) * MS
+    from_us, for_us = _draw_absence(chance)
     absence = Fault(from_us, chance.pick(("isolate", "crash")), chance.between(1, spec.machines), for_us=for_us)
     wandering = errands.wander(chance, Partition(KEPT, 0))
     return replace(
@@ -167,8 +167,7 @@ def _in_order(errands: Iterable[Errand]) -> tuple[Errand, ...]:
 
 def _draw_succession(chance: Chance, machines: int) -> tuple[Fault, ...]:
     """One machine misses what others acknowledge; two of them die before it could catch up, and come back after it."""
-    numbers = list(range(1, machines + 1))
-    late, *others = (numbers.pop(chance.between(0, len(numbers) - 1)) for _ in range(min(3, machines)))
+    late, *others = _draw_some(chance, machines, min(3, machines))
     at_us, for_us = chance.between(0, STORM_US // MS // 2) * MS, chance.between(4_000, 8_000) * MS
     death_us = at_us + for_us - chance.between(1, 500) * MS
     deaths = [Fault(death_us, "crash", each, for_us=chance.between(2_000, 6_000) * MS) for each in others]
@@ -177,10 +176,20 @@ def _draw_succession(chance: Chance, machines: int) -> tuple[Fault, ...]:
 
 def _draw_estrangement(chance: Chance, machines: int) -> Fault:
     """Two machines do not hear each other for so long that whoever waits for one of them alone shows it."""
-    numbers = list(range(1, machines + 1))
-    one, other = (numbers.pop(chance.between(0, len(numbers) - 1)) for _ in range(2))
-    from_us, for_us = chance.between(0, STORM_US // MS // 2) * MS, chance.between(*ABSENT_MS) * MS
+    one, other = _draw_some(chance, machines, 2)
+    from_us, for_us = _draw_absence(chance)
     return Fault(from_us, "cut", one, other, is_directed=chance.happens(0.3), for_us=for_us)
+
+
+def _draw_some(chance: Chance, machines: int, count: int) -> list[int]:
+    """Machines, none of them twice."""
+    numbers = list(range(1, machines + 1))
+    return [numbers.pop(chance.between(0, len(numbers) - 1)) for _ in range(count)]
+
+
+def _draw_absence(chance: Chance) -> tuple[int, int]:
+    """From when, and for how long."""
+    return chance.between(0, STORM_US // MS // 2) * MS, chance.between(*ABSENT_MS) * MS
 
 
 def _by_time(*faults: Fault) -> tuple[Fault, ...]:

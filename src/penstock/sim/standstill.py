@@ -3,34 +3,22 @@ still nothing is committed. What happens to others is no excuse for that."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from itertools import permutations
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
-from penstock.core.node.node import Node
 from penstock.core.partition.replicated import ReplicatedLeader
+from penstock.sim.cluster_court import ClusterCourt
 from penstock.sim.cluster_overview import Overview
-from penstock.sim.events import Partition, Stalled, Witness
-from penstock.sim.network import Network
-from penstock.sim.scheduler import SECOND, Scheduler
+from penstock.sim.cluster_watch import ClusterWatch
+from penstock.sim.events import Partition, Stalled
+from penstock.sim.scheduler import SECOND
 from penstock.sim.site import Site
+from penstock.sim.world import World
 
 LOOK_US: Final = SECOND // 4
 PATIENCE_US: Final = 4 * SECOND
 """Twice what it takes to do without a replica that is not heard of."""
-
-
-class Place(Protocol):
-    """What is looked at."""
-
-    @property
-    def scheduler(self) -> Scheduler: ...
-    @property
-    def network(self) -> Network: ...
-    @property
-    def sites(self) -> Mapping[int, Site]: ...
-    @property
-    def witness(self) -> Witness: ...
 
 
 class _Stand(NamedTuple):
@@ -47,28 +35,28 @@ class _Stand(NamedTuple):
 class Standstill:
     """Looks at all leaders a few times a second."""
 
-    def __init__(self, place: Place, overview: Overview) -> None:
-        self._place = place
+    def __init__(self, world: World[ClusterCourt], overview: Overview, watches: Sequence[ClusterWatch]) -> None:
+        self._world = world
         self._overview = overview
+        self._watches = watches
         self._since_us: dict[_Stand, int] = {}
 
     def look(self) -> None:
         """And again after a while."""
-        now_us = self._place.scheduler.now_us
+        now_us = self._world.scheduler.now_us
         self._since_us = {stand: self._since_us.get(stand, now_us) for stand in self._stands()}
         for stand, since_us in self._since_us.items():
             if now_us - since_us > PATIENCE_US:
                 waited_s = (now_us - since_us) / SECOND
-                self._place.witness.see(Stalled(stand.partition, stand.leader, stand.in_sync, waited_s))
-        self._place.scheduler.after(LOOK_US, self.look)
+                self._world.witness.see(Stalled(stand.partition, stand.leader, stand.in_sync, waited_s))
+        self._world.scheduler.after(LOOK_US, self.look)
 
     def _stands(self) -> Iterable[_Stand]:
-        nodes = {number: site.node for number, site in self._place.sites.items() if site.machine.running}
-        controllers = [number for number, node in nodes.items() if isinstance(node, Node) and _controls(node)]
+        nodes = {watch.number: node for watch in self._watches if (node := watch.node) is not None}
+        controllers = [number for number, node in nodes.items() if node.cluster.controller.is_active]
         if len(controllers) != 1:
             return
         for number, node in nodes.items():
-            assert isinstance(node, Node)
             for leader in node.replication.led:
                 stand = self._stand_of(number, leader, controllers[0])
                 if stand is not None and self._are_well({*stand.in_sync, stand.leader, stand.controller}):
@@ -87,14 +75,10 @@ class Standstill:
         return _Stand(partition, number, known.leader_epoch, leader.high_watermark, known.isr, controller)
 
     def _are_well(self, numbers: set[int]) -> bool:
-        paths = self._place.network.paths
-        return all(_is_well(self._place.sites[number]) for number in numbers) and all(
+        paths = self._world.network.paths
+        return all(_is_well(self._world.sites[number]) for number in numbers) and all(
             paths.is_open(way) and not paths.slow_us(way) for way in permutations(sorted(numbers), 2)
         )
-
-
-def _controls(node: Node) -> bool:
-    return hasattr(node, "cluster") and node.cluster.controller.is_active
 
 
 def _is_well(site: Site) -> bool:

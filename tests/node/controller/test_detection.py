@@ -110,13 +110,18 @@ def ways(one: int, other: int) -> tuple[tuple[int, int], tuple[int, int]]:
     return (one, other), (other, one)
 
 
+def separate(cluster: Nodes, one: int, other: int) -> None:
+    """From now on these two hear nothing of each other, though everybody else hears both."""
+    cluster.world.network.close(*ways(one, other))
+
+
 def test_a_leader_that_only_one_node_does_not_hear_is_named_again_by_that_node() -> None:
     """The controller hears of it. Clients that were told by this node that there is no leader would not come back."""
     cluster = serving()
     one, other = (number for number in NODES if number != cluster.controller)
     connection = cluster.connect(one)
     led = led_by(cluster, connection, other)
-    cluster.world.network.close(*ways(one, other))
+    separate(cluster, one, other)
     node = cluster.node(one)
     cluster.wait(lambda: other in node.cluster.absent())
     assert cluster.wait(lambda: other not in node.cluster.absent()) < 2.0
@@ -132,7 +137,7 @@ def test_a_follower_is_back_soon_after_a_network_is_whole_again() -> None:
     cluster = serving()
     one, other = (number for number in NODES if number != cluster.controller)
     network, scheduler = cluster.world.network, cluster.world.scheduler
-    network.close(*ways(one, other))
+    separate(cluster, one, other)
     for link in network.links_between(one, other):
         link.stall(LONG)
 
@@ -195,12 +200,6 @@ def test_who_answers_again_is_not_taken_for_gone() -> None:
     assert absences.now() == frozenset(), "nobody else thought so"
 
 
-def separate(cluster: Nodes, one: int, other: int) -> None:
-    """From now on these two hear nothing of each other, though everybody else hears both."""
-    cluster.world.network.close((one, other))
-    cluster.world.network.close((other, one))
-
-
 def produced(cluster: Nodes, number: int, index: int) -> tuple[int, float]:
     """What a leader answers to acks=all, and after how many seconds."""
     data = PartitionProduceData(index=index, records=build_batch([(None, b"a", (), cluster.node(number).now_ms)]))
@@ -242,7 +241,7 @@ def test_a_leader_that_the_cluster_does_without_says_so() -> None:
     assert code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert took < 2.5, "nobody waits for what cannot come"
     assert told(cluster, cluster.connect(leader))[index] == (NO_LEADER, ErrorCode.LEADER_NOT_AVAILABLE)
-    cluster.world.network.reopen((leader, controller), (controller, leader))
+    cluster.world.network.reopen(*ways(leader, controller))
     cluster.wait(lambda: told(cluster, cluster.connect(leader))[index][0] != NO_LEADER)
 
 
