@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.cli.running import Shell
 
 
@@ -56,6 +58,28 @@ def test_usage_errors_exit_with_2(penstock: Shell) -> None:
     assert penstock("topic", "alter", "t").code == 2
     assert penstock("topic", "nonsense").code == 2
     assert penstock("topic", "create").code == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        (("consume", "t", "--from-beginning"), "--from earliest"),
+        (("consume", "--topic", "t"), "without an option"),
+        (("produce", "t", "--broker-list", "h:1"), "--bootstrap"),
+    ],
+)
+def test_who_types_what_kafkas_tools_understand_is_told_the_word_of_ours(
+    penstock: Shell, typed: tuple[str, ...], answer: str
+) -> None:
+    refused = penstock(*typed)
+    assert refused.code == 2
+    assert answer in refused.err
+
+
+def test_brokers_may_be_named_as_kafkas_tools_name_them(penstock: Shell) -> None:
+    refused = penstock("topic", "list", "--bootstrap-server", "127.0.0.1:1")
+    assert refused.code == 1
+    assert "127.0.0.1:1" in refused.err
 
 
 def test_deleting_checks_every_name_first(penstock: Shell) -> None:

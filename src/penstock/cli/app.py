@@ -9,6 +9,7 @@ import typer
 
 from penstock import __version__
 from penstock.cli import cluster, config, consume, group, plain, produce, sim, storage, topic
+from penstock.cli.kafka_words import instead_of
 from penstock.cli.talk import Refused, complain
 from penstock.client.errors import ClientError
 from penstock.core.base.errors import PenstockError
@@ -64,7 +65,8 @@ def _correct(misuse: Any) -> int:
     """Say what is wrong with a command; one without any arguments has shown its help already."""
     if message := misuse.format_message():
         path = misuse.ctx.command_path if misuse.ctx is not None else "penstock"
-        complain(" ".join(message.split()).removeprefix("Invalid value: "), f"see `{path} --help`")
+        hint = instead_of(getattr(misuse, "option_name", None)) or f"see `{path} --help`"
+        complain(" ".join(message.split()).removeprefix("Invalid value: "), hint)
     return plain.USAGE
 
 

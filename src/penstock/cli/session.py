@@ -23,7 +23,13 @@ def check_timeout(seconds: float | None) -> float | None:
 
 Bootstrap = Annotated[
     str,
-    typer.Option("--bootstrap", envvar="PENSTOCK_BOOTSTRAP", metavar="HOST:PORT,...", help="Where brokers listen."),
+    typer.Option(
+        "--bootstrap",
+        "--bootstrap-server",
+        envvar="PENSTOCK_BOOTSTRAP",
+        metavar="HOST:PORT,...",
+        help="Where brokers listen.",
+    ),
 ]
 Execute = Annotated[bool, typer.Option("--execute", help="Do it; without this, only show it.")]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")]

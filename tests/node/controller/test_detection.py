@@ -60,8 +60,10 @@ def test_a_process_that_hangs_is_replaced_within_two_seconds(seed: int, controls
     assert 1.0 < seconds_without(cluster, victim) < 2.0
 
 
-def told(cluster: Nodes, connection: Connection) -> dict[int, tuple[int, int]]:
-    answer = cluster.answer(connection, ASKED)
+def told(
+    cluster: Nodes, connection: Connection, request: MetadataRequest = ASKED, version: int | None = None
+) -> dict[int, tuple[int, int]]:
+    answer = cluster.answer(connection, request, version)
     return {each.partition_index: (each.leader_id, each.error_code) for each in answer.topics[0].partitions}
 
 
@@ -78,15 +80,22 @@ def led_by(cluster: Nodes, connection: Connection, victim: int) -> list[int]:
     return led
 
 
+@pytest.mark.parametrize(
+    ("request_", "version"),
+    [(ASKED, None), (MetadataRequest(topics=None), None), (MetadataRequest(topics=[]), 0)],
+    ids=["one", "all", "all of version 0"],
+)
 @pytest.mark.parametrize("asks_again", [True, False])
-def test_who_asks_for_a_leader_that_has_just_hung_up_hears_of_the_next(asks_again: bool) -> None:
+def test_who_asks_for_a_leader_that_has_just_hung_up_hears_of_the_next(
+    asks_again: bool, request_: MetadataRequest, version: int | None
+) -> None:
     """Told that there is none now, a client would ask again half a second later."""
     cluster = serving()
     victim, asked = cluster.other, cluster.controller
     connection = cluster.connect(asked)
     led = led_by(cluster, connection, victim)
     cluster.world.sites[victim].crash(LONG)
-    found = told(cluster, connection if asks_again else cluster.connect(asked))
+    found = told(cluster, connection if asks_again else cluster.connect(asked), request_, version)
     assert [found[index][1] for index in led] == [ErrorCode.NONE] * len(led)
     assert victim not in [found[index][0] for index in led]
 

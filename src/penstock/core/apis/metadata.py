@@ -5,8 +5,6 @@ A topic that is created on the way is answered once it exists, so that the clien
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from penstock.core.apis.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from penstock.core.apis.reachable import Reachable
 from penstock.core.base.errors import ErrorCode
@@ -59,12 +57,12 @@ def _tell(node: Node, request: MetadataRequest, slot: Slot) -> Answer:
     up here as well, and another leader is found."""
     is_new = _is_new(node, slot.connection)
     slot.connection.knows_leaders = True
-    if node.cluster.is_lone or (is_new and not _awaits_leaders(node, request)):
+    if node.cluster.is_lone or (is_new and not _awaits_leaders(node, request, slot.version)):
         return respond(node, request, slot)
     until_ms = node.now_ms + DECIDING_MS
 
     def look() -> None:
-        if node.now_ms < until_ms and _awaits_leaders(node, request):
+        if node.now_ms < until_ms and _awaits_leaders(node, request, slot.version):
             node.deadlines.at(node.now_ms + SETTLING_MS, look)
         else:
             slot.reply(respond(node, request, slot))
@@ -77,19 +75,19 @@ def _is_new(node: Node, connection: Connection) -> bool:
     return not connection.knows_leaders and node.now_us - connection.opened_us < ARRIVING_MS * 1000
 
 
-def _awaits_leaders(node: Node, request: MetadataRequest) -> bool:
+def _awaits_leaders(node: Node, request: MetadataRequest, version: int) -> bool:
     """Whether something that is asked for is led by a broker that seems to be gone."""
     absent = node.cluster.absent()
     if not absent:
         return False
-    return any(not absent.isdisjoint(topic.leaders) for topic in _known(node.image, request))
+    asked = _asked_for(request, version)
+    known = node.image.topics.values() if asked is None else (_find(node.image, wanted) for wanted in asked)
+    return any(topic is not None and not absent.isdisjoint(topic.leaders) for topic in known)
 
 
-def _known(image: Image, request: MetadataRequest) -> Iterable[TopicImage]:
-    if request.topics is None:
-        return image.topics.values()
-    found = [_find(image, wanted) for wanted in request.topics]
-    return [topic for topic in found if topic is not None]
+def _asked_for(request: MetadataRequest, version: int) -> list[MetadataRequestTopic] | None:
+    """None: for all."""
+    return request.topics or None if version == 0 else request.topics
 
 
 def _find(image: Image, wanted: MetadataRequestTopic) -> TopicImage | None:
@@ -157,9 +155,10 @@ def _topics(node: Node, request: MetadataRequest, slot: Slot) -> list[MetadataRe
         says_listener=slot.version >= LISTENER_ERROR_SINCE,
         absent=node.cluster.absent(),
     )
-    if request.topics is None or (slot.version == 0 and not request.topics):
+    asked = _asked_for(request, slot.version)
+    if asked is None:
         return [_described(topic, reachable) for _, topic in sorted(image.topics.items())]
-    return [_asked(node, image, wanted, reachable) for wanted in request.topics]
+    return [_asked(node, image, wanted, reachable) for wanted in asked]
 
 
 def _asked(node: Node, image: Image, wanted: MetadataRequestTopic, reachable: Reachable) -> MetadataResponseTopic:

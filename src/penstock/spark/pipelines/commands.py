@@ -62,7 +62,13 @@ From = Annotated[
 ]
 Bootstrap = Annotated[
     str,
-    typer.Option("--bootstrap", envvar="PENSTOCK_BOOTSTRAP", metavar="HOST:PORT,...", help="Where brokers listen."),
+    typer.Option(
+        "--bootstrap",
+        "--bootstrap-server",
+        envvar="PENSTOCK_BOOTSTRAP",
+        metavar="HOST:PORT,...",
+        help="Where brokers listen.",
+    ),
 ]
 Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master.", show_default="local[*]")]
 Checkpoints = Annotated[
