@@ -31,6 +31,7 @@ class Housekeeping:
 
     def __init__(self, node: Node) -> None:
         self._node = node
+        self._watches_flushes = False
 
     def begin(self) -> None:
         self._every(self._setting("log.retention.check.interval.ms"), self._retain)
@@ -38,19 +39,34 @@ class Housekeeping:
         self._every(self._setting("log.cleaner.backoff.ms"), self._pack)
         self._every(self._setting("log.flush.offset.checkpoint.interval.ms"), self._checkpoint_ends)
         self._every(self._setting("log.flush.start.offset.checkpoint.interval.ms"), self._checkpoint_starts)
-        self._every(lambda: FLUSH_CHECK_INTERVAL_MS, self._flush)
         self._every(lambda: OWNER_CHECK_INTERVAL_MS, self._settle_owners)
         self._every(lambda: PURGE_INTERVAL_MS, self._purge)
         self._every(self._setting("producer.id.expiration.check.interval.ms"), self._expire_producers)
         self._every(self._setting("offsets.retention.check.interval.ms"), self._expire_offsets)
         self._every(lambda: IDLE_SWEEP_INTERVAL_MS, self._close_idle)
         self._every(lambda: DISK_CHECK_INTERVAL_MS, self._watch_disk)
+        self._node.replicas.on_flushed = self._watch_flushes
+        self._watch_flushes()
 
     def _setting(self, name: str) -> Callable[[], int]:
         """A setting as it is when asked for: the node's settings are others after each change."""
         return lambda: int(self._node.settings[name])
 
-    def _every(self, interval_ms: Callable[[], int], work: Callable[[], Steps[None]]) -> None:
+    def _watch_flushes(self) -> None:
+        """Look often, but not where nobody asks for it: a node at rest would wake for little else."""
+        if not self._watches_flushes:
+            self._every(lambda: FLUSH_CHECK_INTERVAL_MS, self._flush, self._has_flushes_to_watch)
+
+    def _has_flushes_to_watch(self) -> bool:
+        self._watches_flushes = bool(self._node.replicas.flushed)
+        return self._watches_flushes
+
+    def _every(
+        self,
+        interval_ms: Callable[[], int],
+        work: Callable[[], Steps[None]],
+        is_needed: Callable[[], bool] = lambda: True,
+    ) -> None:
         node = self._node
 
         def again(outcome: object = None) -> None:
@@ -58,7 +74,7 @@ class Housekeeping:
                 raise outcome
             if isinstance(outcome, FileFailure):
                 node.log("warning", f"{work.__name__.strip('_')} was stopped by the disk: {outcome.message}")
-            if node.state == "running":
+            if node.state == "running" and is_needed():
                 node.deadlines.at(node.now_ms + max(interval_ms(), 1), lambda: node.tasks.run(work(), again))
 
         again()

@@ -41,6 +41,7 @@ class Replicas:
         self.flushed: dict[Partition, None] = {}
         self.on_added: Callable[[Partition], None] = lambda partition: None
         self.on_removed: Callable[[Partition], None] = lambda partition: None
+        self.on_flushed: Callable[[], None] = lambda: None
 
     def get(self, topic: str, index: int) -> Partition | None:
         partitions = self._topics.get(topic)
@@ -217,6 +218,7 @@ class Replicas:
     def _note_flushing(self, partition: Partition) -> None:
         if partition.is_flushed:
             self.flushed[partition] = None
+            self.on_flushed()
         else:
             self.flushed.pop(partition, None)
 
