@@ -23,6 +23,10 @@ app = typer.Typer(help="Create, look at and change topics.", no_args_is_help=Tru
 Name = Annotated[str, typer.Argument(help="The topic's name.", autocompletion=completion.topics)]
 Configs = Annotated[list[str] | None, typer.Option("--config", metavar="KEY=VALUE", help="A setting of the topic.")]
 PARTITION_COLUMNS = ("partition", "leader", "replicas", "in sync", "first offset", "end offset", "size")
+KEYS_MOVE = (
+    "with more partitions most keys belong to other ones. What a key has so far stays where it is: "
+    "its order holds no longer, and compaction keeps its old value beside the new one"
+)
 
 
 @app.command()
@@ -118,6 +122,7 @@ def alter(
             admin.alter_configs(TOPIC, name, configs, unset or (), validate_only=dry_run)
         if partitions is not None:
             admin.add_partitions(name, partitions, validate_only=dry_run)
+            say(f"warning: {KEYS_MOVE}")
     facts = {"topic": name, "changed": not dry_run, "partitions": partitions, "set": configs, "unset": unset or []}
     _report(output, f"topic {name} {'could be' if dry_run else 'is'} changed", facts)
 
