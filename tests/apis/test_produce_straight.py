@@ -24,6 +24,7 @@ def a_world(straight: bool) -> tuple[World, Client]:
     world = World(seed=3)
     world.create("t", 2)
     world.create("u", 1, message_timestamp_type="LogAppendTime")
+    world.create("v", 1, penstock_acks_required="all")
     if not straight:
         api = world.node.apis[PRODUCE]
         world.node.apis = {**world.node.apis, PRODUCE: Api(ProduceRequest, api.versions, api.handle)}
@@ -55,8 +56,8 @@ def requests(draw: Any) -> tuple[int, ProduceRequest]:
 
     def topic() -> TopicProduceData:
         return TopicProduceData(
-            name=draw(mostly(st.sampled_from(["t", "u"]), st.sampled_from(["nobody", "__consumer_offsets", ""]))),
-            topic_id=draw(mostly(st.sampled_from([b"t", b"u"]), st.just(bytes(16)))),
+            name=draw(mostly(st.sampled_from(["t", "u", "v"]), st.sampled_from(["nobody", "__consumer_offsets", ""]))),
+            topic_id=draw(mostly(st.sampled_from([b"t", b"u", b"v"]), st.just(bytes(16)))),
             partition_data=[data() for _ in range(draw(mostly(st.just(1), st.sampled_from([0, 2]))))],
         )
 
@@ -72,7 +73,7 @@ def requests(draw: Any) -> tuple[int, ProduceRequest]:
 def with_ids(world: World, request: ProduceRequest) -> None:
     """Topics are named by id from version 13 on; each world has its own ids, equal because their seeds are."""
     for topic in request.topic_data:
-        if topic.topic_id in (b"t", b"u"):
+        if topic.topic_id in (b"t", b"u", b"v"):
             topic.topic_id = world.topic_id(topic.topic_id.decode())
 
 

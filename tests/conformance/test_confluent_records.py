@@ -91,6 +91,15 @@ def test_acknowledgements(broker: Broker, name: str, acks: str) -> None:
     assert len(read_from_start(broker, name, 3)) == 3
 
 
+def test_a_topic_may_insist_on_every_acknowledgement(broker: Broker, name: str) -> None:
+    broker.create_topic(name, penstock_acks_required="all")
+    refused = send(producer(broker, acks="1", enable_idempotence=False), name, b"x").error()
+    assert refused is not None
+    assert refused.code() == KafkaError.INVALID_REQUIRED_ACKS
+    assert not refused.retriable()
+    assert send_well(producer(broker, acks="all"), name, b"x").offset() == 0
+
+
 def test_an_idempotent_producer_keeps_order(broker: Broker, name: str) -> None:
     broker.create_topic(name)
     client = producer(broker, enable_idempotence=True, batch_num_messages=7)

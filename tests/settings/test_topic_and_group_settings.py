@@ -80,6 +80,7 @@ def test_every_acting_override_changes_the_view() -> None:
         "compression.type": "lz4",
         "message.timestamp.type": "LogAppendTime",
         "min.cleanable.dirty.ratio": "0.25",
+        "penstock.acks.required": "all",
         "penstock.sealed.compression.type": "zstd",
     }
     plain = TopicSettings(settings(), {})

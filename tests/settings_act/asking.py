@@ -30,10 +30,10 @@ def pairs(*words: str) -> list[Pair]:
     return [(key.encode(), value.encode() or None) for key, _, value in split]
 
 
-def produce_request(records: list[Pair], at_ms: int, **fields: Any) -> ProduceRequest:
+def produce_request(records: list[Pair], at_ms: int, acks: int = -1, **fields: Any) -> ProduceRequest:
     batch = bytes(build_batch([(key, value, (), at_ms) for key, value in records], **fields))
     data = PartitionProduceData(index=0, records=batch)
-    return ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=[data])])
+    return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=[data])])
 
 
 def append(world: World, *words: str, late_ms: int = 0, **fields: Any) -> int:

@@ -199,6 +199,12 @@ def error_of_large_batch(trial: Trial) -> int:
     return append(trial.begin(topic={}), "a=" + "x" * 2000)
 
 
+def error_of_one_ack(trial: Trial) -> int:
+    world = trial.begin(topic={})
+    assert append(world, "a=1") == ErrorCode.NONE
+    return append(world, "a=1", acks=1)
+
+
 def error_of_time(trial: Trial, late_ms: int) -> int:
     return append(trial.begin(topic={}), "a=1", late_ms=late_ms)
 

@@ -63,6 +63,7 @@ TOPIC: Final[Mapping[str, Flip]] = {
     "min.cleanable.dirty.ratio": Flip(log.after_compaction, ("0.5", LATEST), ("1", BOTH)),
     "min.compaction.lag.ms": Flip(log.after_compaction, ("0", LATEST), ("3600000", BOTH)),
     "min.insync.replicas": Flip(replica.error_of_lone_leader, ("1", NONE), ("2", ErrorCode.NOT_ENOUGH_REPLICAS)),
+    "penstock.acks.required": Flip(log.error_of_one_ack, ("any", NONE), ("all", ErrorCode.INVALID_REQUIRED_ACKS)),
     "penstock.sealed.compression.type": Flip(
         log.codecs_after_sealing, ("none", [Codec.NONE, Codec.NONE]), ("zstd", [Codec.ZSTD, Codec.NONE])
     ),
@@ -97,6 +98,7 @@ _OF_TOPICS: Final[Mapping[str, Flip]] = {
     "unclean.leader.election.enable": TOPIC["unclean.leader.election.enable"],
     "log.cleaner.min.cleanable.ratio": TOPIC["min.cleanable.dirty.ratio"],
     "log.cleaner.min.compaction.lag.ms": TOPIC["min.compaction.lag.ms"],
+    "penstock.acks.required": TOPIC["penstock.acks.required"],
     "penstock.sealed.compression.type": TOPIC["penstock.sealed.compression.type"],
     "log.retention.bytes": TOPIC["retention.bytes"],
     "log.retention.ms": Flip(on(log.kept_after, 600_000), (None, ["a=1"]), ("60000", [])),

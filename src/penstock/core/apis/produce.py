@@ -12,7 +12,7 @@ from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.node.leader_hints import PRODUCE_HINTS_SINCE, hint_producer
 from penstock.core.node.node import Node
 from penstock.core.node.slots import NO_REPLY, Answer, Api, Slot
-from penstock.core.partition.partition import Partition
+from penstock.core.partition.partition import ACKS_ALL, Partition
 from penstock.core.records.errors import RecordError
 from penstock.core.wire.api.produce import (
     BatchIndexAndErrorMessage,
@@ -81,6 +81,8 @@ def _append(
         raise ApiError(node.replicas.refusal(node.image, name, data.index))
     if partition.internal:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is written by the broker alone")
+    if partition.acks_all_only and request.acks != ACKS_ALL:
+        raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS, f"{name} takes acks=all only (penstock.acks.required)")
     if node.disk_full:
         raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "the disk is almost full; delete topics or records, or add space")
     records = data.records

@@ -18,7 +18,7 @@ from penstock.core.base.errors import ApiError
 from penstock.core.node.connection import Connection
 from penstock.core.node.node import Node
 from penstock.core.node.slots import Api, Slot
-from penstock.core.partition.partition import Partition
+from penstock.core.partition.partition import ACKS_ALL, Partition
 from penstock.core.wire.frames import RequestHeader
 
 FLEXIBLE_FROM = 9
@@ -54,7 +54,7 @@ def serve(
         return 0
     partition, acks, timeout_ms, place = found
     records = _flexible_records(frame, place) if flexible else _records(frame, place)
-    if records is None or acks not in (1, -1) or partition.internal:
+    if records is None or partition.internal or not (acks == ACKS_ALL or (acks == 1 and not partition.acks_all_only)):
         return 0
     run = [records]
     correlation_ids = [correlation_id]

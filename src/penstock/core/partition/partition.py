@@ -53,6 +53,7 @@ class Partition:
     __slots__ = (
         "_sync_asked_offset",
         "_unannounced_bytes",
+        "acks_all_only",
         "bytes_in",
         "high_watermark",
         "index",
@@ -95,6 +96,7 @@ class Partition:
         """Take new topic settings, at once for everything that follows."""
         self.settings = settings
         self.sync_each = settings.flush_messages == 1
+        self.acks_all_only = settings.acks_required == "all"
         self.log.settings = settings
 
     @property

@@ -40,7 +40,7 @@ _TOPIC_SYNONYMS: Final = {
     **_same_name("log.cleaner.", "delete.retention.ms min.compaction.lag.ms max.compaction.lag.ms"),
     **_same_name("", "min.insync.replicas unclean.leader.election.enable compression.type"),
     **_same_name("", "compression.gzip.level compression.lz4.level compression.zstd.level"),
-    **_same_name("", "penstock.sealed.compression.type"),
+    **_same_name("", "penstock.acks.required penstock.sealed.compression.type"),
     "segment.ms": (Synonym("log.roll.ms"), Synonym("log.roll.hours", _HOUR_MS)),
     "segment.jitter.ms": (Synonym("log.roll.jitter.ms"), Synonym("log.roll.jitter.hours", _HOUR_MS)),
     "segment.index.bytes": (Synonym("log.index.size.max.bytes"),),

@@ -17,6 +17,7 @@ class TopicSettings:
     """Plain attributes, computed once, for code that reads them on every request."""
 
     __slots__ = (
+        "acks_required",
         "cleanup_policy",
         "compression_level",
         "compression_type",
@@ -55,6 +56,7 @@ class TopicSettings:
         self.flush_messages: int = values["flush.messages"]
         self.flush_ms: int = values["flush.ms"]
         self.min_insync_replicas: int = values["min.insync.replicas"]
+        self.acks_required: str = values["penstock.acks.required"]
         self.unclean_leader_election_enable: bool = values["unclean.leader.election.enable"]
 
     def _set_segments(self, values: Mapping[str, Any]) -> None:

@@ -131,6 +131,7 @@ BROKER: Final = (
         penstock.metrics.host
         penstock.metrics.port
         penstock.disk.full.ratio
+        penstock.acks.required
         penstock.sealed.compression.type
         """,
     ),
@@ -160,6 +161,7 @@ TOPIC: Final = (
         min.cleanable.dirty.ratio
         min.compaction.lag.ms
         min.insync.replicas
+        penstock.acks.required
         penstock.sealed.compression.type
         retention.bytes
         retention.ms

@@ -29,6 +29,8 @@ penstock.metrics.port | int | -1 | -1 .. 65535 | low
     The port for metrics and health: -1 serves none, 0 takes any free one.
 penstock.disk.full.ratio | double | 0.9 | 0 .. 1 | medium
     How full the disk may get before writes are refused while reads and deletions go on.
+penstock.acks.required | string | any | one of: any all | medium cluster-wide
+    What producers must ask for: with `all`, those that ask for acks 0 or 1 get INVALID_REQUIRED_ACKS.
 penstock.sealed.compression.type | string | none | one of: none gzip snappy lz4 zstd | medium cluster-wide
     The codec into which sealed segments are compressed where producers did not, at its `compression.*.level`.
 """

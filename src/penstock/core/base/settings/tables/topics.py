@@ -40,6 +40,8 @@ flush.ms | long | 9223372036854775807 | >= 0 | medium
     The longest time records stay unsynced.
 min.insync.replicas | int | 1 | >= 1 | medium
     How many copies must be in sync for a produce with acks=all to be taken.
+penstock.acks.required | string | any | one of: any all | medium
+    What producers must ask for: with `all`, those that ask for acks 0 or 1 get INVALID_REQUIRED_ACKS.
 unclean.leader.election.enable | boolean | false | | medium
     Whether a copy that may lack records can lead when no complete one is left.
 # Records
