@@ -110,6 +110,15 @@ class MemoryLog:
         self.batches, self.durable = [], []
         self.start_offset = self.synced_offset = start_offset
 
+    def fit(self, newest: SnapshotId) -> None:
+        """What an owner sees to before a `Raft` has the log: a snapshot is durable when it is made, and what it holds
+        of the log may not be yet. A power loss can leave a log that ends before it, or, when the log had just been cut,
+        one that holds there what was cut off."""
+        last = newest.end_offset - 1
+        is_behind = self.end_offset < newest.end_offset
+        if is_behind or (self.start_offset <= last and self.epoch_at(last) != newest.epoch):
+            self.replace(newest.end_offset)
+
     def crash(self) -> None:
         """The process died: everything written is there, and nobody knows how much of it is synced."""
         common = 0

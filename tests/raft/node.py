@@ -74,6 +74,7 @@ class Node:
         self.applied, self.applied_upto = {}, 0
         if self.snapshots:
             latest = max(self.snapshots)
+            self.log.fit(latest)
             self.applied_upto = latest.end_offset
             history.load_snapshot(latest.end_offset, self.snapshots[latest])
             self.applied = _state_of(self.snapshots[latest])
