@@ -11,7 +11,7 @@ import argparse
 import itertools
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -40,10 +40,12 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How long a load runs, and how many 16 KB batches a second Kafka has reached in this run."""
+    """How long a load runs, how many 16 KB batches a second Kafka has reached in this run, and how long it was from
+    nothing to the first record that this cluster acknowledged."""
 
     seconds: float
     kafka_batches_per_s: float
+    first_record_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,13 @@ class Scenario:
 
 
 @contextmanager
-def replicated_topic(nodes: NodesOf, config: dict[str, str] | None = None) -> Iterator[str]:
-    """A topic whose partitions all have node 1 as their leader."""
+def replicated_topic(
+    nodes: NodesOf, config: dict[str, str] | None = None, replicas: Sequence[int] = range(1, NODES + 1)
+) -> Iterator[str]:
+    """A topic whose partitions all have the same replicas, of which the first leads: node 1."""
     name = f"bench-{next(_numbers)}"
     admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{nodes.port_of(1)}"})
-    assignment = [list(range(1, NODES + 1))] * PARTITIONS
+    assignment = [list(replicas)] * PARTITIONS
     new = NewTopic(name, num_partitions=PARTITIONS, replica_assignment=assignment, config=config or {})
     admin.create_topics([new], request_timeout=ADMIN_TIMEOUT_S)[name].result()
     try:
@@ -94,6 +98,22 @@ def patiently(work: Callable[[], Figures]) -> Figures:
         except LoadFailed:
             if time.monotonic() > deadline:
                 raise
+
+
+def begin(nodes: NodesOf) -> float:
+    """Start a cluster that has never run; how long it takes until all of it has acknowledged a record."""
+    begun = time.monotonic()
+    nodes.start()
+    failed: list[object] = []
+    producer = Producer({"bootstrap.servers": f"127.0.0.1:{nodes.port_of(1)}", "acks": "all", "linger.ms": 0})
+    producer.produce("first", b"record", on_delivery=lambda error, _message: failed.append(error) if error else None)
+    assert producer.flush(ADMIN_TIMEOUT_S) == 0, "the first record was not answered"
+    assert not failed, f"the producer was told of {failed[0]}"
+    return time.monotonic() - begun
+
+
+def first_record(_nodes: NodesOf, course: Course) -> Figures:
+    return {"seconds": course.first_record_s}
 
 
 def memory(nodes: NodesOf, _course: Course) -> Figures:
@@ -145,6 +165,12 @@ def warm_up(nodes: NodesOf) -> None:
 
 
 SCENARIOS = (
+    Scenario(
+        "cluster_start",
+        "from empty folders to the first record that all three have acknowledged, its topic's creation included",
+        first_record,
+        (Metric("seconds", "s", False, limit=3.0),),
+    ),
     Scenario(
         "cluster_16k",
         "acks=all, RF 3, 4 connections, depth 5, 16 KB batches",
@@ -218,7 +244,7 @@ def measure(chosen: list[Scenario], count: int, course: Course, with_kafka: bool
             nodes = kind()
             try:
                 say(f"round {number + 1}: starting three nodes of {nodes.name}")
-                nodes.start()
+                course = replace(course, first_record_s=begin(nodes))
                 warm_up(nodes)
                 for scenario in chosen:
                     figures = scenario.run(nodes, course)
