@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -182,6 +182,39 @@ def test_a_huge_answer_is_streamed(tmp_path: Path, loop: Callable[[], asyncio.Ab
             slow.close()
 
     run(test, loop)
+
+
+def test_a_reply_whose_file_is_gone_ends_its_connection_and_no_other(tmp_path: Path) -> None:
+    """It has waited for the reply before it until its segment was deleted, and leaves when another client is served."""
+
+    async def test() -> None:
+        async with hosted(tmp_path) as host:
+            reader, writer = await Peer.connect(host), await Peer.connect(host)
+            await writer.create("awaited")
+            await writer.create("t")
+            await writer.fill("t", 2)
+            await reader.send(fetch({("awaited", 0): 0}, max_wait_ms=30_000), 11)
+            await reader.send(fetch({("t", 0): 0}), 11)
+            await until(lambda: len(connection_of(host, reader).slots) == 2, "both are asked")
+            with without_segment(host, "t"):
+                answer = await writer.ask(produce("awaited", b"now"), 9)
+                assert answer.responses[0].partition_responses[0].error_code == 0
+                assert await reader.is_closed()
+            writer.close()
+
+    run(test)
+
+
+@contextmanager
+def without_segment(host: Host, topic: str) -> Iterator[None]:
+    partition = host.node.replicas.get(topic, 0)
+    assert partition is not None
+    file = partition.log.active.log
+    path = Path(file.path)
+    aside = path.rename(path.with_suffix(".aside"))
+    host.server.disk._descriptors.forget(file)
+    yield
+    aside.rename(path)
 
 
 @pytest.mark.slow

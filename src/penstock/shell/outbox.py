@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from penstock.core.base.ports import LATER, Buffer, FileFailure, Slice
+from penstock.core.base.ports import LATER, Buffer, File, FileFailure, Slice
 from penstock.core.node.slots import Part
 
 if TYPE_CHECKING:
@@ -69,15 +69,28 @@ class Outbox:
             # The common case: small replies, nobody waiting. They leave in one system call.
             self._write(data)
             return len(data)
-        size = 0
-        for part in parts:
-            size += len(part)
-            if type(part) is Slice:
-                self._server.disk.pin(part.file)
+        if not self._pin([part.file for part in parts if type(part) is Slice]):
+            self._transport.abort()
+            return 0
+        size = sum(map(len, parts))
         self._queue += parts
         self._queued_bytes += size
         self.pump()
         return size
+
+    def _pin(self, files: list[File]) -> bool:
+        """Keep the files open until they are sent. A reply that waited for others may have waited until its segment was
+        deleted, and there may be no descriptor left: its reader has to ask again."""
+        disk = self._server.disk
+        for count, file in enumerate(files):
+            try:
+                disk.pin(file)
+            except OSError as error:
+                self._server.node.log("warning", f"a reader is sent away, and will ask again: {error}")
+                for pinned in files[:count]:
+                    disk.unpin(pinned)
+                return False
+        return True
 
     def _gather(self, parts: list[Part]) -> Buffer | None:
         """The parts in one piece, unless there is too much of a file in them, or some of it is not in memory."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
-from penstock.core.base.ports import Done, Slice
+from penstock.core.base.ports import Done, FileFailure, Slice
 from penstock.sim.disk import Disk
 from penstock.sim.network import WINDOW_BYTES_MAX, Link, Network
 from penstock.sim.ports import NodeConnection, Piece, SimNode
@@ -82,12 +82,21 @@ class Socket:
     def flush(self) -> None:
         """Take the turn's output, and let the link carry what it has room for."""
         for piece in self.connection.take_output():
-            if isinstance(piece, Slice):
-                self.machine.disk.pin(piece)
+            if isinstance(piece, Slice) and not self._pin(piece):
+                self.link.cut()
+                return
             self.unsent.append(piece)
             self.unsent_bytes += len(piece)
         self._fill()
         self.link.to_server.wake()
+
+    def _pin(self, piece: Slice) -> bool:
+        """False where the segment was deleted while the reply waited; the shell hangs up then, too."""
+        try:
+            self.machine.disk.pin(piece)
+        except FileFailure:
+            return False
+        return True
 
     def drained(self) -> None:
         """The link delivered something: fill it again, and tell the connection, if all is gone or if it waits for room
