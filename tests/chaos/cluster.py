@@ -212,11 +212,16 @@ class ChaosCluster:
             node.discard()
 
 
+def rack_of(number: int) -> str:
+    return f"rack-{number}"
+
+
 def _own_settings(number: int, place: Place, voters: str) -> dict[str, str]:
     host, client, controller = place.address(number)
     return {
         "process.roles": "broker,controller",
         "node.id": str(number),
+        "broker.rack": rack_of(number),
         "listeners": f"PLAINTEXT://{host}:{client},CONTROLLER://{host}:{controller}",
         "controller.listener.names": "CONTROLLER",
         "controller.quorum.voters": voters,
