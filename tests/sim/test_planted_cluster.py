@@ -20,9 +20,10 @@ HINTS = {
     "end told too early": 5,
     "answer void after retention": 1,
     "unclean restart kept in sync": 153,
+    "boot id ignored": 4,
     "one voter is a majority": 3,
-    "silence forgotten": 4,
-    "commit before write": 3,
+    "silence forgotten": 34,
+    "commit before write": 6,
 }
 """Seeds that showed a bug when this was written; they are tried first, to save the time of those before them."""
 
