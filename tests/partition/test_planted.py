@@ -10,9 +10,9 @@ from tests.partition.faults import play
 from tests.partition.planted import BUGS, planted
 
 HINTS = {
-    "fencing off": 40,
+    "fencing off": 29,
     "unclean restart kept in the in-sync set": 4,
-    "a follower counts what it has not written": 32,
+    "a follower counts what it has not written": 44,
 }
 """Seeds that showed a bug when this was written; they are tried first, to save the time of those before them."""
 

@@ -18,7 +18,7 @@ SEEDS_MAX = 60
 NODE_HINTS = {
     "sequence check off": 3,
     "start not stored": 2,
-    "compaction forgets a key": 3,
+    "compaction forgets a key": 26,
     "commit before write": 3,
     "old claims count": 4,
     "reborn keeps its log": 3,
