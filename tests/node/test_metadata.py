@@ -64,15 +64,6 @@ def content(image: Image) -> dict[str, Any]:
     }
 
 
-def test_the_log_says_that_keys_move_when_a_topic_grows() -> None:
-    world = World()
-    world.create("t", 2)
-    assert add_partitions(world, "t", 1) != 0
-    assert not [note for note in world.notes if "keys" in note[1]]
-    assert add_partitions(world, "t", 3) == 0
-    assert [note[0] for note in world.notes if "keys" in note[1]] == ["info"]
-
-
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_restart_folds_the_same_image(clean: bool) -> None:
     world = World()

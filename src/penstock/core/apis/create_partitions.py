@@ -28,8 +28,6 @@ def handle(node: Node, request: CreatePartitionsRequest, slot: Slot) -> Answer:
             if names[topic.name] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, f"Topic {topic.name!r} is named more than once.")
             records += plan_partitions(node.quorum.latest, topic)
-            if not request.validate_only:
-                node.log("info", f"topic {topic.name} grows to {topic.count} partitions: most keys move to others")
             results.append(CreatePartitionsTopicResult(name=topic.name, error_code=0))
         except ApiError as error:
             code = node.error("CreatePartitions", error.code)
