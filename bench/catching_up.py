@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 from confluent_kafka import Producer
 
-from bench.cluster import ADMIN_TIMEOUT_S, PARTITIONS, patiently, replicated_topic, warm_up
-from bench.clusters import NODES, KafkaNodes, NodesOf, PenstockNodes
+from bench.cluster import ADMIN_TIMEOUT_S, PARTITIONS, once_each, patiently, replicated_topic
+from bench.clusters import NODES, NodesOf
 from bench.loadgen import Figures, Options, run_load
-from bench.report import Rounds, lines_of, print_table
-from bench.run import keep, say
+from bench.pacing import due_times
+from bench.report import lines_of, print_table
+from bench.run import keep
 from bench.scenarios import SMALL_BATCHES, Metric
 from penstock.client.blocking import Client
 from penstock.client.metadata import TopicPartition
@@ -59,6 +60,7 @@ class Sender:
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._sent: list[Sent] = []
+        self._failures: list[object] = []
 
     def __enter__(self) -> "Sender":
         self._thread.start()
@@ -69,23 +71,25 @@ class Sender:
         self._thread.join()
 
     def _run(self) -> None:
-        due = time.monotonic()
-        while not self._stopped.is_set():
-            due += 1 / SENDS_PER_S
-            while (left := due - time.monotonic()) > 0:
-                self._producer.poll(left)
+        for due in due_times(self._producer, SENDS_PER_S):
             self._producer.produce(self._topic, b"x" * 1_000, partition=0, on_delivery=self._noting(due))
-        assert self._producer.flush(ADMIN_TIMEOUT_S) == 0, "somebody was not answered"
+            if self._stopped.is_set():
+                break
+        if self._producer.flush(ADMIN_TIMEOUT_S):
+            self._failures.append("no answer")
 
     def _noting(self, due: float) -> Callable[[object, object], None]:
         def told(error: object, _message: object) -> None:
-            assert error is None, error
-            self._sent.append(Sent(due, (time.monotonic() - due) * 1000))
+            if error is None:
+                self._sent.append(Sent(due, (time.monotonic() - due) * 1000))
+            else:
+                self._failures.append(error)
 
         return told
 
     def taken_ms(self, begin_s: float, end_s: float) -> list[float]:
-        """What those took that were due in a time."""
+        """What those took that were due in a time; everybody must have been answered."""
+        assert not self._failures, f"the producer was told of {self._failures[0]}"
         return [sent.taken_ms for sent in self._sent if begin_s <= sent.due_s < end_s]
 
 
@@ -128,17 +132,7 @@ def main() -> int:
     parser.add_argument("--megabytes", type=float, default=MEGABYTES)
     parser.add_argument("--kafka", action=argparse.BooleanOptionalAction, default=True, help="measure Kafka too")
     arguments = parser.parse_args()
-    rounds: Rounds = {}
-    kinds: list[Callable[[], NodesOf]] = [*([KafkaNodes] if arguments.kafka else []), PenstockNodes]
-    for kind in kinds:
-        nodes = kind()
-        try:
-            say(f"starting three nodes of {nodes.name}")
-            nodes.start()
-            warm_up(nodes)
-            rounds[nodes.name] = [run(nodes, arguments.megabytes)]
-        finally:
-            nodes.close()
+    rounds = once_each(lambda nodes: run(nodes, arguments.megabytes), arguments.kafka)
     lines = lines_of(CatchingUp(), rounds)
     print_table(lines)
     keep(lines, {CatchingUp.name: rounds}, "catching-up")

@@ -237,7 +237,7 @@ def main() -> int:
 
 
 def measure(chosen: list[Scenario], count: int, course: Course, with_kafka: bool) -> dict[str, Rounds]:
-    kinds: list[Callable[[], NodesOf]] = [*([KafkaNodes] if with_kafka else []), PenstockNodes]
+    kinds = kinds_of_nodes(with_kafka)
     rounds: dict[str, Rounds] = {scenario.name: {} for scenario in chosen}
     for number in range(count):
         for kind in kinds if number % 2 == 0 else kinds[::-1]:
@@ -255,6 +255,25 @@ def measure(chosen: list[Scenario], count: int, course: Course, with_kafka: bool
             finally:
                 nodes.close()
     return rounds
+
+
+def once_each(run: Callable[[NodesOf], Figures], with_kafka: bool) -> Rounds:
+    """One round of a single scenario: three warm nodes of each kind, one kind at a time."""
+    rounds: Rounds = {}
+    for kind in kinds_of_nodes(with_kafka):
+        nodes = kind()
+        try:
+            say(f"starting three nodes of {nodes.name}")
+            nodes.start()
+            warm_up(nodes)
+            rounds[nodes.name] = [run(nodes)]
+        finally:
+            nodes.close()
+    return rounds
+
+
+def kinds_of_nodes(with_kafka: bool) -> list[Callable[[], NodesOf]]:
+    return [KafkaNodes, PenstockNodes] if with_kafka else [PenstockNodes]
 
 
 def shown(scenario: Scenario, figures: Figures) -> str:

@@ -13,16 +13,17 @@ import statistics
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from bench.cluster import ADMIN_TIMEOUT_S, PARTITIONS, patiently, replicated_topic, warm_up
-from bench.clusters import NODES, KafkaNodes, NodesOf, PenstockNodes
+from bench.cluster import ADMIN_TIMEOUT_S, PARTITIONS, once_each, patiently, replicated_topic
+from bench.clusters import NODES, NodesOf
 from bench.loadgen import Figures, Options, run_load
-from bench.report import Rounds, lines_of, print_table
-from bench.run import keep, say
+from bench.pacing import due_times
+from bench.report import lines_of, print_table
+from bench.run import keep
 from bench.scenarios import Metric
 
 REQUESTS_PER_S = 2_000
@@ -70,14 +71,12 @@ class Probes:
 
     def _send(self) -> None:
         producer = Producer({**self._settings, "acks": "all", "linger.ms": 0})
-        due = time.monotonic()
-        while not self._stopped.is_set():
-            due += 1 / PROBES_PER_S
-            while (left := due - time.monotonic()) > 0:
-                producer.poll(left)
+        for due in due_times(producer, PROBES_PER_S):
             value = PROBE_MARK + int(due * 1e9).to_bytes(8, "big")
             partition = int(due * PROBES_PER_S) % PARTITIONS
             producer.produce(self._topic, value, partition=partition, on_delivery=self._told)
+            if self._stopped.is_set():
+                break
         producer.flush(ADMIN_TIMEOUT_S)
 
     def _told(self, error: object, _message: object) -> None:
@@ -134,17 +133,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--kafka", action="store_true", help="three Kafka nodes under the same load, before")
     arguments = parser.parse_args()
-    rounds: Rounds = {}
-    kinds: list[Callable[[], NodesOf]] = [*([KafkaNodes] if arguments.kafka else []), PenstockNodes]
-    for kind in kinds:
-        nodes = kind()
-        try:
-            say(f"starting three nodes of {nodes.name}")
-            nodes.start()
-            warm_up(nodes)
-            rounds[nodes.name] = [run(nodes, arguments.seconds)]
-        finally:
-            nodes.close()
+    rounds = once_each(lambda nodes: run(nodes, arguments.seconds), arguments.kafka)
     lines = lines_of(Steady(), rounds)
     print_table(lines)
     keep(lines, {Steady.name: rounds}, "steady")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from confluent_kafka import Producer
 
 from bench.loadgen import Figures
+from bench.pacing import due_times
 
 FLUSH_TIMEOUT_S = 60.0
 # Left out of the figures: connecting, and the first metadata.
@@ -53,12 +54,11 @@ def at_a_pace(settings: Settings, topic: str, value: bytes, records_per_s: int, 
     """Records are due evenly and timed from when they were due until the client is told of their delivery."""
     producer = Producer(settings)
     deliveries = _Deliveries()
-    began = due = time.monotonic()
-    while due < began + FIRST_S + seconds:
-        due += 1 / records_per_s
-        while (left := due - time.monotonic()) > 0:
-            producer.poll(left)
+    last = time.monotonic() + FIRST_S + seconds
+    for due in due_times(producer, records_per_s):
         producer.produce(topic, value, on_delivery=deliveries.expect(due))
+        if due >= last:
+            break
     assert not producer.flush(FLUSH_TIMEOUT_S), "records were left undelivered"
     counted = deliveries.taken_ms[int(FIRST_S * records_per_s) :]
     hundredths = statistics.quantiles(counted, n=100)
