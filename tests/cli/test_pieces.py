@@ -209,14 +209,14 @@ def test_a_file_that_its_last_holder_removes_under_our_hands_is_made_again(
 ) -> None:
     path = tmp_path / "pid"
     path.touch()
-    take_lock = pidfile._try_lock
+    take_lock = pidfile.try_lock
 
     def remove_then_lock(fd: int) -> bool:
-        monkeypatch.setattr(pidfile, "_try_lock", take_lock)
+        monkeypatch.setattr(pidfile, "try_lock", take_lock)
         path.unlink()
         return take_lock(fd)
 
-    monkeypatch.setattr(pidfile, "_try_lock", remove_then_lock)
+    monkeypatch.setattr(pidfile, "try_lock", remove_then_lock)
     file = PidFile(str(path))
     file.hold()
     assert PidFile(str(path)).holder() == os.getpid()

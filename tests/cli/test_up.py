@@ -198,6 +198,22 @@ def test_a_killed_node_is_reported_and_can_be_started_again(tmp_path: Path, shel
         assert node.wait(TIMEOUT_S) == 0
 
 
+def test_one_killed_of_three_has_stopped_and_can_be_started_by_itself(tmp_path: Path, shell: Shell) -> None:
+    with running(tmp_path / "data", "--nodes", "3") as up:
+        folder = up.folder / "node-2"
+        os.kill(int((folder / "pid").read_text()), signal.SIGKILL)
+        wait_until(lambda: "node 2 was killed" in up.talk(), what="its end is told")
+        status = shell("status", "--data-dir", up.folder, "-o", "json")
+        assert [row["state"] for row in json.loads(status.out)] == ["serving", "stopped", "serving"]
+        assert "2 of 3 nodes serving" in status.err
+        assert f"start node 2 with: penstock node --config {folder / 'server.properties'}" in status.err
+        health = ("cluster", "health", "--bootstrap", up.bootstrap)
+        told = "3 voters, of which 2 cannot keep up"
+        wait_until(lambda: told in shell(*health).out, what="the quorum's loss is told")
+        with started("node", "--config", folder / "server.properties"):
+            wait_until(lambda: shell("status", "--data-dir", up.folder).code == 0, what="all three serve")
+
+
 def test_a_killed_node_comes_back_with_restart(tmp_path: Path, shell: Shell) -> None:
     with running(tmp_path / "data", "--restart") as up:
         first = up.node_pid

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from penstock.shell.lock import FolderLock, FolderLocked
+from penstock.shell import lock
+from penstock.shell.lock import FolderLock, FolderLocked, is_locked, try_lock
 
 HOLDER = """
 import sys
@@ -29,11 +31,14 @@ sys.stdin.read()
 
 def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
     folder = str(tmp_path / "data")
-    lock = FolderLock(folder)
+    assert not is_locked(folder)
+    owner = FolderLock(folder)
+    assert is_locked(folder)
     with pytest.raises(FolderLocked, match="in use by another process; stop that one"):
         FolderLock(folder)
-    lock.release()
-    lock.release()
+    owner.release()
+    owner.release()
+    assert not is_locked(folder)
     FolderLock(folder).release()
 
 
@@ -51,4 +56,12 @@ def test_a_killed_owner_leaves_no_lock_behind(tmp_path: Path, program: str) -> N
             FolderLock(str(tmp_path))
         holder.kill()
         holder.wait()
+    FolderLock(str(tmp_path)).release()
+
+
+def test_a_glance_at_the_lock_keeps_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    FolderLock(str(tmp_path)).release()
+    glance = os.open(tmp_path / ".lock", os.O_RDWR)
+    assert try_lock(glance)
+    monkeypatch.setattr(lock.time, "sleep", lambda seconds: os.close(glance))
     FolderLock(str(tmp_path)).release()

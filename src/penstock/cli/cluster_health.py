@@ -118,7 +118,7 @@ def _quorum_text(found: Health, quorum: Quorum) -> str:
     if not quorum.voters:
         return "no answer"
     if found.voters_behind:
-        return f"{names_text(found.voters_behind)} of {len(quorum.voters)} voters cannot keep up"
+        return f"{len(quorum.voters)} voters, of which {names_text(found.voters_behind)} cannot keep up"
     lag = max(quorum.lag(voter) for voter in quorum.voters)
     slowest = max(quorum.behind_ms(voter) or 0 for voter in quorum.voters)
     return f"{len(quorum.voters)} voters, the last is {lag} records behind and caught up {ago(slowest)}"

@@ -29,6 +29,11 @@ class NodeFolder:
         # Who looks after a node that has joined: an `up` of its own, or the one that holds the whole folder.
         self.up_file = PidFile(os.path.join(path, "up.pid"))
 
+    @property
+    def start_command(self) -> str:
+        """How a person starts it by itself."""
+        return f"penstock node --config {self.settings_path}"
+
     def text(self) -> str:
         """Its settings; nothing where there are none yet."""
         try:

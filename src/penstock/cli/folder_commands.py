@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable
 
 from penstock.cli.folder import ClusterFolder, NodeFolder
-from penstock.cli.node_settings import address_of, has_joined
+from penstock.cli.node_settings import address_of
 from penstock.cli.supervising import STOP_SECONDS_MAX
 from penstock.cli.talk import Refused, complain, say
+from penstock.shell.lock import is_locked
 
+SERVING, STARTING, STOPPED, SILENT = "serving", "starting", "stopped", "not answering"
 POLL_SECONDS = 0.02
 # `up` itself waits for its nodes before it gives up; whoever waits for `up` waits a little longer.
 DOWN_SECONDS_MAX = STOP_SECONDS_MAX + 5.0
@@ -35,15 +37,14 @@ def status(data_dir: str, output: str) -> int:
 
     folder = ClusterFolder(data_dir)
     nodes = folder.require()
-    held = folder.pid_file.holder() is not None
-    rows = [_status_of(node, held) for node in nodes]
+    rows = [_status_of(node) for node in nodes]
     print_rows(Output(output), ("node", "state", "pid", "address", "data"), rows)
-    serving = sum(row[1] == "serving" for row in rows)
+    serving = sum(row[1] == SERVING for row in rows)
     if serving == len(rows):
         return 0
     return complain(
         f"{serving} of {len(rows)} node{'' if len(rows) == 1 else 's'} serving",
-        f"start the cluster with `{folder.command('up')}`",
+        _advice(folder, nodes, [row[1] for row in rows]),
     )
 
 
@@ -83,16 +84,26 @@ def stop_process(holder: Callable[[], int | None]) -> bool:
     return True
 
 
-def _status_of(node: NodeFolder, cluster_is_up: bool) -> tuple[int, str, int | None, str | None, str]:
-    """A node writes its pid when it can serve; before that only the `up` above it shows that it is on its way."""
-    pid, text = node.pid_file.holder(), node.text()
-    address = address_of(text)
+def _status_of(node: NodeFolder) -> tuple[int, str, int | None, str | None, str]:
+    """A node writes its pid when it can serve; before that only the lock on its data shows that it is on its way."""
+    pid, address = node.pid_file.holder(), address_of(node.text())
     if pid is None:
-        is_coming = node.up_file.holder() is not None if has_joined(text) else cluster_is_up
-        state = "starting" if is_coming else "stopped"
+        state = STARTING if is_locked(node.path) else STOPPED
     else:
-        state = "serving" if address and _answers(address) else "not answering"
+        state = SERVING if address and _answers(address) else SILENT
     return node.number, state, pid, address, node.path
+
+
+def _advice(folder: ClusterFolder, nodes: list[NodeFolder], states: list[str]) -> str:
+    """What to do about the first node that does not serve."""
+    if folder.pid_file.holder() is None and set(states) == {STOPPED}:
+        return f"start the cluster with `{folder.command('up')}`"
+    node, state = next((node, state) for node, state in zip(nodes, states, strict=True) if state != SERVING)
+    if state == STOPPED:
+        return f"start node {node.number} with: {node.start_command}"
+    if state == STARTING:
+        return f"node {node.number} is on its way: ask again"
+    return f"look at what node {node.number} says, or stop everything with `{folder.command('down')}`"
 
 
 def _answers(address: str) -> bool:

@@ -76,7 +76,7 @@ class NodeProcess:
         return f"ended with exit code {code}"
 
     def start_again_hint(self) -> str:
-        return f"start it again with: penstock node --config {self.folder.settings_path}"
+        return f"start it again with: {self.folder.start_command}"
 
     def restart_later(self, now: float) -> None:
         """Plan the next start: at once after a steady life, with a growing pause after short ones."""

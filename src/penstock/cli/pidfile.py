@@ -1,12 +1,9 @@
 """A pid file that cannot lie: its process holds a lock on it, so a stale number or a reused pid is never believed."""
 
-import fcntl
 import os
 import time
 
-# `holder` takes the lock for an instant in order to know: whoever wants to hold the file lets such a glance pass.
-_GLANCES_MAX = 5
-_GLANCE_SECONDS = 0.01
+from penstock.shell.lock import GLANCE_SECONDS, GLANCES_MAX, try_lock
 
 
 class Held(Exception):
@@ -29,9 +26,9 @@ class PidFile:
         glances = 0
         while (fd := self._take()) is None:
             glances += 1
-            if glances > _GLANCES_MAX:
+            if glances > GLANCES_MAX:
                 raise Held(self.holder())
-            time.sleep(_GLANCE_SECONDS)
+            time.sleep(GLANCE_SECONDS)
         self._fd = fd
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
@@ -39,7 +36,7 @@ class PidFile:
     def _take(self) -> int | None:
         """The locked descriptor. A file that its last holder removed before we locked it is not the one we want."""
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
-        if _try_lock(fd) and _is_still_at(fd, self.path):
+        if try_lock(fd) and _is_still_at(fd, self.path):
             return fd
         os.close(fd)
         return None
@@ -58,17 +55,9 @@ class PidFile:
         except FileNotFoundError:
             return None
         try:
-            return None if _try_lock(fd) else _read_pid(fd)
+            return None if try_lock(fd) else _read_pid(fd)
         finally:
             os.close(fd)
-
-
-def _try_lock(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _read_pid(fd: int) -> int | None:

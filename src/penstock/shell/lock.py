@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 
 LOCK_FILE = ".lock"
+# Whoever only wants to know takes a lock for an instant: whoever wants to have it lets such a glance pass.
+GLANCES_MAX = 5
+GLANCE_SECONDS = 0.01
 
 
 class FolderLocked(Exception):
@@ -19,7 +23,7 @@ class FolderLock:
         os.makedirs(folder, exist_ok=True)
         self._fd = os.open(os.path.join(folder, LOCK_FILE), os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._outlast_glances()
             # The kind of lock that Java takes: a Kafka can be started in the same folder, but not at the same time.
             fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -28,7 +32,36 @@ class FolderLock:
                 f"{folder} is in use by another process; stop that one, or use another data folder"
             ) from None
 
+    def _outlast_glances(self) -> None:
+        glances = 0
+        while not try_lock(self._fd):
+            glances += 1
+            if glances > GLANCES_MAX:
+                raise BlockingIOError
+            time.sleep(GLANCE_SECONDS)
+
     def release(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def is_locked(folder: str) -> bool:
+    """Whether a process has a folder now."""
+    try:
+        fd = os.open(os.path.join(folder, LOCK_FILE), os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        return not try_lock(fd)
+    finally:
+        os.close(fd)
+
+
+def try_lock(fd: int) -> bool:
+    """Lock a file as long as its descriptor is open, if nobody else has."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
