@@ -39,7 +39,7 @@ def test_checkpoints_have_kafkas_format() -> None:
     drive(files, log.delete_records(2))
     drive(files, log.flush())
     log.cleaned_offset = 7
-    drive(files, directory.checkpoint({("orders", 3): 19}))
+    drive(files, directory.checkpoint(lambda: {("orders", 3): 19}))
     assert files.content("/data/recovery-point-offset-checkpoint") == b"0\n1\norders 3 20\n"
     assert files.content("/data/log-start-offset-checkpoint") == b"0\n1\norders 3 2\n"
     assert files.content("/data/cleaner-offset-checkpoint") == b"0\n1\norders 3 7\n"
@@ -217,7 +217,7 @@ def test_checkpoints_at_once_do_not_take_each_other_s_files(seed: int) -> None:
     outcomes: list[object] = []
     tasks = Tasks(files)
     tasks.run(log.flush())
-    tasks.run(directory.checkpoint_ends({("orders", 0): 1}), outcomes.append)
-    tasks.run(directory.checkpoint_ends({("orders", 0): 2}), outcomes.append)
+    tasks.run(directory.checkpoint_ends(lambda: {("orders", 0): 1}), outcomes.append)
+    tasks.run(directory.checkpoint_ends(lambda: {("orders", 0): 2}), outcomes.append)
     files.finish_all()
     assert outcomes == [None, None]

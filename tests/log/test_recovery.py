@@ -97,7 +97,7 @@ def life(files: MemoryFiles, settings: Settings = SMALL) -> int:
         fill(log, 11)
         drive(files, log.flush())
         fill(log, 2)
-        drive(files, directory.checkpoint({("orders", 0): log.written_offset}))
+        drive(files, directory.checkpoint(lambda: {("orders", 0): log.written_offset}))
     drive(files, directory.close())
     return log.end_offset
 

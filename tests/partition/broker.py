@@ -159,12 +159,12 @@ class Broker:
 
     def close(self) -> None:
         """A clean stop: everything is synced, and a mark says with which epoch."""
-        marks = {key: partition.high_watermark for key, partition in self.partitions.items()}
+        marks = self._high_watermarks()
         for partition in self.partitions.values():
             partition.remove(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         # One that was never let in vouches for the one before it.
         epoch = self.lineage.previous_epoch if self.epoch == UNCLEAN else self.epoch
-        drive(self.files, self.directory.close(marks, epoch))
+        drive(self.files, self.directory.close(lambda: marks, epoch))
         self.is_alive = False
         self.life += 1
 
@@ -387,11 +387,13 @@ class Broker:
                 partition.tick(late_ms)
         self._listen(late_ms)
         if self.dice.happens(0.1):
-            marks = {key: partition.high_watermark for key, partition in self.partitions.items()}
-            self.tasks.run(self.directory.checkpoint_ends(marks))
+            self.tasks.run(self.directory.checkpoint_ends(self._high_watermarks))
         if self.dice.happens(0.1):
             self._flush_one()
         self.world.later(self, TICK_MS, self._tick)
+
+    def _high_watermarks(self) -> dict[tuple[str, int], int]:
+        return {key: partition.high_watermark for key, partition in self.partitions.items()}
 
     def _heard_from(self, broker_id: int) -> None:
         self.silence.heard(broker_id, self.now_ms)

@@ -15,6 +15,7 @@ REGRESSIONS = {
     413: "undoing a failed append forgot all but the last batch of each producer",
     126: "a topic was said to be gone before its deletion was committed",
     1057: "producers began from a snapshot whose following segments retention had taken",
+    913_940_469: "a topic was believed to have synced what an older one of its name had",
     1407: "a second copy, under another producer id, was taken for a record out of order when the first was deleted",
 }
 LOG_REGRESSIONS = {

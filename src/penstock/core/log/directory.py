@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import replace as replace_fields
 from functools import partial
 from typing import Final
 
@@ -41,6 +42,7 @@ from penstock.core.log.names import (
 from penstock.core.log.partition_file import decode_topic_id, encode_topic_id
 from penstock.core.log.recovery import Standing, open_log
 from penstock.core.log.settings import LogContext, LogSettings
+from penstock.core.log.stored_offsets import StoredOffsets
 
 _NO_BROKER_EPOCH: Final = -1
 
@@ -48,28 +50,27 @@ _NO_BROKER_EPOCH: Final = -1
 class LogDirectory:
     """The logs of one folder by (topic, partition)."""
 
-    __slots__ = ("_context", "_is_writing", "_written", "broker_epoch", "high_watermarks", "logs", "root", "was_clean")
+    __slots__ = ("_context", "_stored", "broker_epoch", "high_watermarks", "logs", "root", "was_clean")
 
     def __init__(self, root: str, context: LogContext) -> None:
         self.root = root
-        self._context = context
+        self._context = replace_fields(context, after_cut=self._lower)
+        self._stored = StoredOffsets(root)
         self.logs: dict[tuple[str, int], Log] = {}
         # What the last run left behind: whether it stopped cleanly, its broker epoch, the high watermarks it knew.
         self.was_clean = False
         self.broker_epoch = _NO_BROKER_EPOCH
         self.high_watermarks: Offsets = {}
-        self._written: dict[str, Offsets] = {}
-        self._is_writing = False
 
     def load(self, settings_for: Callable[[str], LogSettings], now_ms: int) -> Steps[dict[tuple[str, int], Log]]:
         """Open every log in the folder, recovering those that need it."""
         entries = yield from self._list_root()
         yield from self.read_clean_mark()
         yield from self._remove_clean_mark()
-        points = yield from self._read(RECOVERY_POINTS_FILE)
-        starts = yield from self._read(LOG_STARTS_FILE)
-        cleaned = yield from self._read(CLEANER_FILE)
-        self.high_watermarks = yield from self._read(HIGH_WATERMARKS_FILE)
+        points = yield from self._stored.read(RECOVERY_POINTS_FILE)
+        starts = yield from self._stored.read(LOG_STARTS_FILE)
+        cleaned = yield from self._stored.read(CLEANER_FILE)
+        self.high_watermarks = yield from self._stored.read(HIGH_WATERMARKS_FILE)
         for entry in entries:
             if entry.is_dir and entry.name.endswith(DELETED_DIR):
                 yield from self._unlink_folder(f"{self.root}/{entry.name}")
@@ -77,6 +78,8 @@ class LogDirectory:
             if key is not None:
                 standing = Standing(self.was_clean, points.get(key, 0), starts.get(key, 0), cleaned.get(key))
                 yield from self._open(key, settings_for(key[0]), standing, now_ms)
+        for log in self.logs.values():
+            yield from self._lower(log)
         return self.logs
 
     def _list_root(self) -> Steps[list[Entry]]:
@@ -120,11 +123,6 @@ class LogDirectory:
             yield Unlink(File(f"{self.root}/{CLEAN_MARK_FILE}"))
         yield from sync_folder(self.root)
 
-    def _read(self, name: str) -> Steps[Offsets]:
-        offsets = yield from checkpoints.read_offsets(f"{self.root}/{name}")
-        self._written[name] = offsets
-        return offsets
-
     def _folder(self, topic: str, partition: int) -> str:
         return f"{self.root}/{topic}-{partition}"
 
@@ -138,6 +136,8 @@ class LogDirectory:
     def create(self, topic: str, topic_id: bytes, partition: int, settings: LogSettings, now_ms: int) -> Steps[Log]:
         """A new, empty log. Nothing is synced yet: the first flush that counts makes the folder's name and its owner's
         id last too, and until then a power loss leaves no more than an empty partition, which is what it is."""
+        yield from self._stored.forget((topic, partition), self.logs)
+        self.high_watermarks.pop((topic, partition), None)
         folder = self._folder(topic, partition)
         log = Log(topic, partition, folder, settings, self._context, now_ms)
         log.topic_id = topic_id
@@ -176,21 +176,37 @@ class LogDirectory:
             yield Pause()
         yield RemoveDir(path)
 
-    def checkpoint(self, high_watermarks: Mapping[tuple[str, int], int] | None = None) -> Steps[None]:
+    def checkpoint(self, high_watermarks: Callable[[], Offsets] | None = None) -> Steps[None]:
         """Store everything that logs share, as far as it changed."""
         yield from self.checkpoint_ends(high_watermarks)
         yield from self.checkpoint_starts()
 
-    def checkpoint_ends(self, high_watermarks: Mapping[tuple[str, int], int] | None = None) -> Steps[None]:
+    def checkpoint_ends(self, high_watermarks: Callable[[], Offsets] | None = None) -> Steps[None]:
         """Store recovery points, cleaned offsets and high watermarks."""
-        logs = list(self.logs.items())
-        changed = yield from self._write(RECOVERY_POINTS_FILE, {key: log.synced_offset for key, log in logs})
-        cleaned = {key: log.cleaned_offset for key, log in logs if log.cleaned_offset is not None}
-        changed |= yield from self._write(CLEANER_FILE, cleaned)
+        yield from self._stored.write(RECOVERY_POINTS_FILE, self._recovery_points)
+        yield from self._stored.write(CLEANER_FILE, self._cleaned)
         if high_watermarks is not None:
-            changed |= yield from self._write(HIGH_WATERMARKS_FILE, dict(high_watermarks))
-        if changed:
-            yield from sync_folder(self.root)
+            yield from self._stored.write(HIGH_WATERMARKS_FILE, high_watermarks)
+
+    def checkpoint_starts(self) -> Steps[None]:
+        """Store the start offsets that lie within a segment."""
+        yield from self._stored.write(LOG_STARTS_FILE, self._starts)
+
+    def _lower(self, log: Log) -> Steps[None]:
+        """A log has lost its end, or was opened without some of it."""
+        key = log.topic, log.partition
+        yield from self._stored.lower(RECOVERY_POINTS_FILE, key, log.synced_offset, self._recovery_points)
+        yield from self._stored.lower(LOG_STARTS_FILE, key, log.start_offset, self._starts)
+
+    def _recovery_points(self) -> Offsets:
+        return {key: log.synced_offset for key, log in self.logs.items()}
+
+    def _cleaned(self) -> Offsets:
+        return {key: log.cleaned_offset for key, log in self.logs.items() if log.cleaned_offset is not None}
+
+    def _starts(self) -> Offsets:
+        logs = self.logs.items()
+        return {key: log.start_offset for key, log in logs if log.start_offset > log.segments[0].base_offset}
 
     def settle_owners(self) -> Steps[None]:
         """Make it last which topics the folders of new logs belong to, a few at a time: nobody waits for it."""
@@ -209,30 +225,7 @@ class LogDirectory:
         log.is_new = log.names_changed = True
         return True
 
-    def checkpoint_starts(self) -> Steps[None]:
-        """Store the start offsets that lie within a segment."""
-        logs = list(self.logs.items())
-        starts = {key: log.start_offset for key, log in logs if log.start_offset > log.segments[0].base_offset}
-        if (yield from self._write(LOG_STARTS_FILE, starts)):
-            yield from sync_folder(self.root)
-
-    def _write(self, name: str, offsets: Offsets) -> Steps[bool]:
-        """One at a time: two that replace a file at once take its temporary one from each other."""
-        while self._is_writing:
-            yield Pause()
-        if self._written.get(name, {}) == offsets:
-            return False
-        self._is_writing = True
-        try:
-            yield from checkpoints.write_offsets(f"{self.root}/{name}", offsets)
-        finally:
-            self._is_writing = False
-        self._written[name] = offsets
-        return True
-
-    def close(
-        self, high_watermarks: Mapping[tuple[str, int], int] | None = None, broker_epoch: int = -1
-    ) -> Steps[None]:
+    def close(self, high_watermarks: Callable[[], Offsets] | None = None, broker_epoch: int = -1) -> Steps[None]:
         """Close every log; the mark of a clean stop comes last, and only if all of them could be closed."""
         for outcome in (yield from side_by_side(self.root, [log.close() for log in self.logs.values()])):
             if isinstance(outcome, FileFailure):

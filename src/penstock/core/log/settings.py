@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from penstock.core.base.ports import Files, Steps
 from penstock.core.base.steps import Tasks
 from penstock.core.log.index_file import IndexCache
+
+if TYPE_CHECKING:
+    from penstock.core.log.log import Log
 
 
 class LogSettings(Protocol):
@@ -50,7 +53,7 @@ class LogSettings(Protocol):
     def flush_ms(self) -> int: ...
 
 
-def nobody_cares() -> Steps[None]:
+def nobody_cares(*log: Log) -> Steps[None]:
     """Nothing depends on what was lost."""
     yield from ()
 
@@ -58,10 +61,11 @@ def nobody_cares() -> Steps[None]:
 @dataclass(frozen=True, slots=True)
 class LogContext:
     """What the logs of one node share: the disk, the driver of steps, the index cache, one broker setting, and whom to
-    tell before a log that is opened loses what it should have."""
+    tell before a log that is opened loses what it should have, and when one has been cut, before it grows again."""
 
     files: Files
     tasks: Tasks
     index_cache: IndexCache
     producer_id_expiration_ms: int = 86_400_000
     before_loss: Callable[[], Steps[None]] = nobody_cares
+    after_cut: Callable[[Log], Steps[None]] = nobody_cares

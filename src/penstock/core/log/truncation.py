@@ -54,6 +54,10 @@ def truncate_to(log: Log, offset: int) -> Steps[None]:
     log.blocked = "the log is being truncated"
     while log.is_flushing or log.is_maintaining:
         yield Pause()
+    yield from _undisturbed(log, _truncate(log, offset))
+
+
+def _truncate(log: Log, offset: int) -> Steps[None]:
     segment = _segment_of(log, offset)
     located = yield from locate(log, segment, offset)
     # One that began while the disk was asked would call what is cut off, and whatever takes its place, synced.
@@ -73,7 +77,6 @@ def truncate_to(log: Log, offset: int) -> Steps[None]:
     yield from sync_folder(log.dir)
     log.epochs.truncate_end(log.end_offset)
     log.producers = yield from replay.producers_at(log, log.end_offset)
-    log.blocked = None if log.failure is None else log.failure.message
 
 
 def restart_at(log: Log, offset: int, now_ms: int) -> Steps[None]:
@@ -84,6 +87,10 @@ def restart_at(log: Log, offset: int, now_ms: int) -> Steps[None]:
     log.blocked = "the log begins anew"
     while log.is_flushing or log.is_maintaining or log.is_cleaning or log.is_packing:
         yield Pause()
+    yield from _undisturbed(log, _restart(log, offset, now_ms))
+
+
+def _restart(log: Log, offset: int, now_ms: int) -> Steps[None]:
     dropped = log.segments
     log.active = Segment(log.dir, offset, log.context.index_cache, now_ms)
     log.segments = [log.active]
@@ -98,7 +105,21 @@ def restart_at(log: Log, offset: int, now_ms: int) -> Steps[None]:
         yield from sync_folder(log.dir)
     yield from _drop_snapshots(log, 0)
     yield from anchor(log)
-    log.blocked = None if log.failure is None else log.failure.message
+
+
+def _undisturbed(log: Log, cut: Steps[None]) -> Steps[None]:
+    """Cut, and let appends in again. A log that is to go waits for it; one that has gone is left alone, because its
+    files may have the names of another one's by now."""
+    if log.is_gone:
+        return
+    log.is_maintaining = True
+    try:
+        yield from cut
+        yield from log.context.after_cut(log)
+    finally:
+        log.is_maintaining = False
+    if not log.is_gone:
+        log.blocked = None if log.failure is None else log.failure.message
 
 
 def _discard(log: Log, segment: Segment) -> Steps[None]:

@@ -178,13 +178,13 @@ class Replicas:
         yield from self._directory.settle_owners()
 
     def checkpoint_ends(self) -> Steps[None]:
-        yield from self._directory.checkpoint_ends(self._high_watermarks())
+        yield from self._directory.checkpoint_ends(self._high_watermarks)
 
     def checkpoint_starts(self) -> Steps[None]:
         yield from self._directory.checkpoint_starts()
 
     def close(self, broker_epoch: int) -> Steps[None]:
-        yield from self._directory.close(self._high_watermarks(), broker_epoch)
+        yield from self._directory.close(self._high_watermarks, broker_epoch)
 
     def _high_watermarks(self) -> dict[tuple[str, int], int]:
         known = {(partition.topic, partition.index): partition.high_watermark for partition in self}
