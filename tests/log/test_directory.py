@@ -207,6 +207,27 @@ def test_one_log_that_cannot_be_made_does_not_keep_others_from_it() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
+def test_a_log_that_is_being_made_is_left_alone(seed: int) -> None:
+    """On a slow disk the clock's own rounds come by before a new log has its owner's file."""
+    files = MemoryFiles()
+    directory = load(files)
+    files.delay = Random(seed)
+    tasks, made = Tasks(files), list[object]()
+    tasks.run(directory.create("orders", TOPIC_ID, 0, SMALL, NOW_MS), made.append)
+    while not made:
+        tasks.run(directory.settle_owners())
+        tasks.run(directory.checkpoint())
+        files.finish_one()
+    files.finish_all()
+    (log,) = made
+    assert isinstance(log, Log)
+    assert log.failure is None
+    drive(files, directory.settle_owners())
+    files.disk.lose_power(Random(seed))
+    assert reopen(files).topic_id == TOPIC_ID
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_checkpoints_at_once_do_not_take_each_other_s_files(seed: int) -> None:
     """A stop stores what the clock's own checkpoint may be storing at that moment."""
     files = MemoryFiles()

@@ -37,6 +37,8 @@ that was answered before anybody acted on what had been decided, and one that ne
 FOUND_ESTRANGED = ((910_002, 3), (910_025, 3), (980_051, 5))
 """A leader that waited for a follower out of sync to join, and did not look again when it was heard of no more; and
 what a process had sent when it died, which arrived when a cut was over."""
+FOUND_LATELY = ((913_940_047, 5),)
+"""A log that was taken offline because its owner's file was to be synced before the slow disk had it."""
 BRIEF_US = 8 * SECOND
 BRIEF_RECORDS = 100
 MUST_HAPPEN = ("records-acknowledged", "crash", "power-loss", "pause", "fault-cut", "fault-isolate", "Down", "Up")
@@ -167,6 +169,12 @@ def test_what_a_cluster_once_showed_is_mended() -> None:
 @pytest.mark.parametrize(("seed", "machines"), FOUND_SINCE)
 def test_what_a_cluster_has_shown_since_is_mended(seed: int, machines: int) -> None:
     run_all(partial(run_found_since, machines=machines), [seed], ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "machines"), FOUND_LATELY)
+def test_what_a_cluster_has_shown_lately_is_mended(seed: int, machines: int) -> None:
+    run_all(lambda seed: run_cluster_seed(seed, draw_cluster(seed, machines)), [seed], ())
 
 
 @pytest.mark.slow

@@ -142,14 +142,10 @@ class LogDirectory:
         log = Log(topic, partition, folder, settings, self._context, now_ms)
         log.topic_id = topic_id
         log.is_new = log.names_changed = True
+        yield MakeDir(folder)
+        yield from write_anew(File(f"{folder}/{PARTITION_FILE}"), encode_topic_id(topic_id))
+        # Not before: half a log is none, and whoever goes through all of them would sync what is not there yet.
         self.logs[topic, partition] = log
-        try:
-            yield MakeDir(folder)
-            yield from write_anew(File(f"{folder}/{PARTITION_FILE}"), encode_topic_id(topic_id))
-        except FileFailure:
-            # Half a log is none: the next attempt begins anew.
-            del self.logs[topic, partition]
-            raise
         return log
 
     def remove(self, log: Log) -> Steps[None]:
