@@ -13,14 +13,17 @@ from random import Random
 
 import pytest
 
+from penstock.client.admin import Admin
+from penstock.client.blocking import Client
 from penstock.client.errors import ClientError
 from penstock.client.link import Link
+from penstock.client.metadata import TopicPartition
 from penstock.core.base.errors import ErrorCode
 from penstock.core.records.build import build_batch
 from penstock.core.wire.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from penstock.core.wire.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from penstock.testing import Broker
-from tests.robustness.good_client import TIMEOUT_S, take
+from tests.robustness.good_client import TIMEOUT_S, put, take
 from tests.waiting import wait_until
 
 ROUNDS = 3
@@ -185,3 +188,22 @@ def test_a_killed_node_leaves_its_port_and_folder_to_the_next() -> None:
             broker.kill()
         broker.start()
         assert everything(broker, "t", 0) == []
+
+
+def test_a_topic_that_is_created_again_inherits_nothing_from_the_one_before() -> None:
+    """What is stored of a partition goes by its name, and is stored again only from time to time."""
+    with Broker({"log.flush.start.offset.checkpoint.interval.ms": "2000"}, beside=True) as broker:
+        broker.create_topic("t")
+        link = Link(broker.host, broker.port, "writer", TIMEOUT_S)
+        with Client(broker.bootstrap) as client:
+            put(link, "t", *(b"old" for _ in range(50)))
+            assert Admin(client).delete_records({TopicPartition("t", 0): 40}) == {TopicPartition("t", 0): 40}
+            starts = broker.folder / "log-start-offset-checkpoint"
+            wait_until(lambda: starts.exists() and "t 0 40" in starts.read_text(), what="the start is stored")
+            Admin(client).delete_topic("t")
+        broker.create_topic("t")
+        put(link, "t", *(b"new" for _ in range(60)))
+        link.close()
+        broker.kill()
+        broker.start()
+        assert everything(broker, "t", 0) == [b"new"] * 60
