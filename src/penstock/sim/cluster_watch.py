@@ -12,6 +12,7 @@ from penstock.core.node.registrar import Registrar, State
 from penstock.core.partition.partition import Partition as Replica
 from penstock.core.partition.replicated import ReplicatedLeader
 from penstock.core.raft.leader import Leader
+from penstock.core.records.batch import iterate_headers
 from penstock.sim.cluster_overview import Overview
 from penstock.sim.counting import Counting
 from penstock.sim.digest import digest_of
@@ -110,10 +111,15 @@ class ClusterWatch:
         return replica.high_watermark
 
     def bytes_of(self, partition: Partition) -> bytes:
-        """All that the replica here holds, segment after segment."""
+        """All that the replica here holds from its start on, segment after segment. What lies below, nobody is shown:
+        it may be from a term that was overruled, when the leader had forgotten how that ended."""
         platter, folder = self._site.disk.volume.platter, f"{DATA}/{partition.topic}-{partition.number}"
         names = [entry.name for entry in platter.entries(folder) if entry.name.endswith(".log")]
-        return b"".join(bytes(platter.file(f"{folder}/{name}").written) for name in sorted(names))
+        data = b"".join(bytes(platter.file(f"{folder}/{name}").written) for name in sorted(names))
+        replica = self._find(partition)
+        start_offset = 0 if replica is None else replica.log.start_offset
+        shown = (position for position, header in iterate_headers(data) if header.next_offset > start_offset)
+        return data[next(shown, len(data)) :]
 
     # ---- inside
 
