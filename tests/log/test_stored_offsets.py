@@ -22,12 +22,19 @@ def created(files: MemoryFiles, directory: LogDirectory, topic_id: bytes = TOPIC
     return log
 
 
-def stored(files: MemoryFiles, count: int) -> tuple[LogDirectory, Log]:
-    """A log of which everything is stored that can be."""
+def flushed(files: MemoryFiles, count: int) -> tuple[LogDirectory, Log]:
+    """A log with its recovery point stored."""
     directory = load(files)
     log = created(files, directory)
     fill(log, count)
     drive(files, log.flush())
+    drive(files, directory.checkpoint())
+    return directory, log
+
+
+def stored(files: MemoryFiles, count: int) -> tuple[LogDirectory, Log]:
+    """A log of which everything is stored that can be."""
+    directory, log = flushed(files, count)
     drive(files, log.delete_records(count - 5))
     log.cleaned_offset = count - 5
     drive(files, directory.checkpoint(lambda: {KEY: count}))
@@ -103,11 +110,7 @@ def test_a_checkpoint_that_is_under_way_stores_nothing_of_a_log_that_goes(seed: 
 def test_what_replaces_a_lost_end_is_looked_at_again() -> None:
     """Without that, a segment that was never synced would be trusted because another one was that stood there."""
     files = MemoryFiles()
-    directory = load(files)
-    log = created(files, directory)
-    fill(log, 40)
-    drive(files, log.flush())
-    drive(files, directory.checkpoint())
+    _, log = flushed(files, 40)
     drive(files, log.truncate_to(10))
     assert files.content(POINTS) == b"0\n1\norders 0 10\n"
     fill(log, 25, epoch=1)
@@ -117,11 +120,7 @@ def test_what_replaces_a_lost_end_is_looked_at_again() -> None:
 
 def test_an_end_that_a_crash_took_is_not_called_synced_when_it_has_grown_again() -> None:
     files = MemoryFiles()
-    directory = load(files)
-    log = created(files, directory)
-    fill(log, 20)
-    drive(files, log.flush())
-    drive(files, directory.checkpoint())
+    _, log = flushed(files, 20)
     del files.disk.names[log.active.log.path].live[-50:]
     files = MemoryFiles(files.disk)
     shorter = load(files).logs[KEY]
@@ -133,11 +132,7 @@ def test_an_end_that_a_crash_took_is_not_called_synced_when_it_has_grown_again()
 
 def test_a_full_disk_forgets_rather_than_lies() -> None:
     files = MemoryFiles()
-    directory = load(files)
-    log = created(files, directory)
-    fill(log, 40)
-    drive(files, log.flush())
-    drive(files, directory.checkpoint())
+    directory, log = flushed(files, 40)
     files.space_bytes = 0
     drive(files, log.truncate_to(10))
     assert log.blocked is None

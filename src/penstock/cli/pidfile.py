@@ -1,9 +1,8 @@
 """A pid file that cannot lie: its process holds a lock on it, so a stale number or a reused pid is never believed."""
 
 import os
-import time
 
-from penstock.shell.lock import GLANCE_SECONDS, GLANCES_MAX, try_lock
+from penstock.shell.lock import outlast_glances, try_lock
 
 
 class Held(Exception):
@@ -23,12 +22,9 @@ class PidFile:
 
     def hold(self) -> None:
         """Write our pid and keep the file, or raise `Held`."""
-        glances = 0
-        while (fd := self._take()) is None:
-            glances += 1
-            if glances > GLANCES_MAX:
-                raise Held(self.holder())
-            time.sleep(GLANCE_SECONDS)
+        fd = outlast_glances(self._take)
+        if fd is None:
+            raise Held(self.holder())
         self._fd = fd
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)

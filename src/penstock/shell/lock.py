@@ -5,11 +5,14 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 LOCK_FILE = ".lock"
-# Whoever only wants to know takes a lock for an instant: whoever wants to have it lets such a glance pass.
-GLANCES_MAX = 5
-GLANCE_SECONDS = 0.01
+_GLANCES_MAX = 5
+_GLANCE_SECONDS = 0.01
+
+T = TypeVar("T")
 
 
 class FolderLocked(Exception):
@@ -23,7 +26,8 @@ class FolderLock:
         os.makedirs(folder, exist_ok=True)
         self._fd = os.open(os.path.join(folder, LOCK_FILE), os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            self._outlast_glances()
+            if not outlast_glances(lambda: try_lock(self._fd) or None):
+                raise BlockingIOError
             # The kind of lock that Java takes: a Kafka can be started in the same folder, but not at the same time.
             fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -31,14 +35,6 @@ class FolderLock:
             raise FolderLocked(
                 f"{folder} is in use by another process; stop that one, or use another data folder"
             ) from None
-
-    def _outlast_glances(self) -> None:
-        glances = 0
-        while not try_lock(self._fd):
-            glances += 1
-            if glances > GLANCES_MAX:
-                raise BlockingIOError
-            time.sleep(GLANCE_SECONDS)
 
     def release(self) -> None:
         if self._fd >= 0:
@@ -56,6 +52,16 @@ def is_locked(folder: str) -> bool:
         return not try_lock(fd)
     finally:
         os.close(fd)
+
+
+def outlast_glances(attempt: Callable[[], T | None]) -> T | None:
+    """What an attempt gives, or None if it still gives nothing after some patience. Whoever only wants to know takes a
+    lock for an instant: whoever wants to have it lets such a glance pass."""
+    for _ in range(_GLANCES_MAX):
+        if (found := attempt()) is not None:
+            return found
+        time.sleep(_GLANCE_SECONDS)
+    return attempt()
 
 
 def try_lock(fd: int) -> bool:

@@ -39,15 +39,8 @@ class StoredOffsets:
         """Store, for good, what is current when the turn has come: until then a log may go, and its name to another."""
         yield from self._turn()
         offsets = current()
-        if self._stored[name] == offsets:
-            return
-        self._is_writing = True
-        try:
-            yield from checkpoints.write_offsets(f"{self._root}/{name}", offsets)
-            yield from sync_folder(self._root)
-            self._stored[name] = offsets
-        finally:
-            self._is_writing = False
+        if self._stored[name] != offsets:
+            yield from self._become(name, offsets, checkpoints.write_offsets(f"{self._root}/{name}", offsets))
 
     def forget(self, key: tuple[str, int], kept: Container[tuple[str, int]]) -> Steps[None]:
         """Before a log is created: nothing that was stored for an earlier one of that name holds for it. Whatever else
@@ -68,15 +61,16 @@ class StoredOffsets:
         except FileFailure as failure:
             if not failure.lacks_room:
                 raise
-            yield from self._remove(name)
+            yield from self._turn()
+            yield from self._become(name, {}, _unlink(f"{self._root}/{name}"))
 
-    def _remove(self, name: str) -> Steps[None]:
-        yield from self._turn()
+    def _become(self, name: str, offsets: Offsets, change: Steps[None]) -> Steps[None]:
+        """Let a change of a file, which makes it say this, last before it is counted on."""
         self._is_writing = True
         try:
-            yield Unlink(File(f"{self._root}/{name}"))
+            yield from change
             yield from sync_folder(self._root)
-            self._stored[name] = {}
+            self._stored[name] = offsets
         finally:
             self._is_writing = False
 
@@ -86,3 +80,7 @@ class StoredOffsets:
     def _turn(self) -> Steps[None]:
         while self._is_writing:
             yield Pause()
+
+
+def _unlink(path: str) -> Steps[None]:
+    yield Unlink(File(path))
