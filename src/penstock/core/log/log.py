@@ -22,13 +22,15 @@ from penstock.core.log.epochs import LeaderEpochs
 from penstock.core.log.index_file import PENDING_BYTES_MAX
 from penstock.core.log.producers import Producers, SuspendedProducers
 from penstock.core.log.replay import replay_batch
-from penstock.core.log.segment import Segment
+from penstock.core.log.segment import RELATIVE_OFFSET_MAX, Segment
 from penstock.core.log.settings import LogContext, LogSettings
 from penstock.core.log.txn_index import AbortedTransaction
 from penstock.core.records.batch import BatchHeader, stamp
 
 # Positions of the newest batches, for readers at the end of the log; trimmed at twice this.
 RECENT_BATCHES_MAX: Final = 64
+# A segment counts its offsets from where it begins, so that a gap that compaction left must leave it some to count.
+GAP_IN_SEGMENT_MAX: Final = RELATIVE_OFFSET_MAX // 2
 
 
 class Write:
@@ -326,13 +328,18 @@ class Log:
     # Rolling and flushing
 
     def roll(self, now_ms: int) -> Segment:
-        """Seal the active segment and go on in a new one; what must reach the disk for that follows behind."""
-        sealed = self.active
-        sealed.seal(self.end_offset)
-        self.active = Segment(self.dir, self.end_offset, self.context.index_cache, now_ms)
+        """Seal the active segment and go on in a new one; what must reach the disk for that follows behind. Where there
+        is a gap, the new one begins below it: after a crash, a file that does not begin where the one before ends is
+        taken for the rest of a log that has lost its middle."""
+        ended = self.active.end_offset
+        return self.roll_at(ended if self.end_offset - ended <= GAP_IN_SEGMENT_MAX else self.end_offset, now_ms)
+
+    def roll_at(self, base_offset: int, now_ms: int) -> Segment:
+        self.active.seal(base_offset)
+        self.active = Segment(self.dir, base_offset, self.context.index_cache, now_ms)
         self.segments.append(self.active)
         self.forget_recent()
-        self.pending_snapshots[self.end_offset] = snapshots.encode(self.producers)
+        self.pending_snapshots[base_offset] = snapshots.encode(self.producers)
         self.is_rootless = not self.has_roots
         self.request_flush()
         return self.active

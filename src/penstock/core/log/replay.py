@@ -99,6 +99,7 @@ def load_tail(segment: Segment) -> Steps[int | None]:
             segment.max_timestamp, segment.max_timestamp_offset = header.max_timestamp, header.last_offset
     if position != segment.size_bytes:
         return None
+    segment.end_offset = next_offset
     if segment.size_bytes:
         first: bytes = yield Read(segment.log, 0, HEADER_BYTES)
         segment.first_timestamp = read_header(first).max_timestamp

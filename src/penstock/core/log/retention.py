@@ -39,7 +39,8 @@ def retain(log: Log, now_ms: int, upto_offset: int) -> Steps[int]:
     try:
         count = yield from _count_expired(log, now_ms, upto_offset)
         if count == len(log.segments) and not (log.writes or log.blocked):
-            log.roll(now_ms)
+            # Not where the last batch ends, if there is a gap behind it: no offset is given twice.
+            log.roll_at(log.end_offset, now_ms)
         expired = log.segments[: min(count, len(log.segments) - 1)]
         if expired:
             yield from _secure(log, len(expired))

@@ -47,6 +47,7 @@ class Segment:
     def __init__(self, folder: str, base_offset: int, cache: IndexCache, created_ms: int) -> None:
         self.folder = folder
         self.base_offset = base_offset
+        # Behind its last batch; of a sealed one, where the next begins.
         self.end_offset = base_offset
         self.log = File(path_of(folder, base_offset, LOG))
         self.size_bytes = 0
@@ -145,6 +146,7 @@ class Segment:
             self.max_timestamp_offset = last_offset
         position = self.size_bytes
         self.size_bytes = position + size
+        self.end_offset = last_offset + 1
         if position == 0:
             self.first_timestamp = timestamp
         if self.unindexed_bytes <= index_interval_bytes:
