@@ -110,7 +110,7 @@ class MemoryFiles:
     def perform(self, op: FileOp, done: Done) -> object:
         if isinstance(op, ports.Together):
             return perform_each(self.perform, op.ops, done)
-        if self.delay is None:
+        if self.delay is None and not isinstance(op, ports.Pause):
             return self._do(op)
         # Only appends keep their order by themselves; who needs another order waits for it.
         self.pending.append((op.file if isinstance(op, ports.Append) else op, op, done))

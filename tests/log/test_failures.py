@@ -144,6 +144,67 @@ def test_a_failed_sync_takes_the_folder_offline() -> None:
     assert log.synced_offset == 0
 
 
+def begin_second_file(files: MemoryFiles, log: Log) -> int:
+    """Append until something waits for the first file's name to last; gives where the second file begins."""
+    while not log.is_rootless:
+        fill(log, 1)
+    fill(log, 2)
+    return log.active.base_offset
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_waits_for_the_first_file_is_given_up_when_its_sync_fails(seed: int) -> None:
+    """Otherwise a power loss might take the first file and leave the second."""
+    files = MemoryFiles()
+    log = new_log(files)
+    files.delay = Random(seed)
+    files.sync_failure = FileFailure(errno.EIO, "the disk is gone")
+    kept = begin_second_file(files, log)
+    heard: list[int] = []
+    log.on_progress = lambda: heard.append(log.end_offset)
+    files.finish_all()
+    assert (log.written_offset, log.end_offset, heard[-1]) == (kept, kept, kept)
+    assert not log.writes
+    assert log.failure is not None
+    assert log.blocked == log.failure.message
+    assert [path for path in files.paths() if path.endswith(".log")] == [log.segments[0].log.path]
+    files.sync_failure = None
+    assert offsets_of(files, reopen(files)) == list(range(kept))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_waits_for_the_first_file_is_given_up_when_there_is_no_room_to_sync_it(seed: int) -> None:
+    files = MemoryFiles()
+    log = new_log(files)
+    files.delay = Random(seed)
+    kept = begin_second_file(files, log)
+    files.space_bytes = sum(write.end_offset <= kept for write in log.writes) * 1000
+    while log.written_offset < kept:
+        assert files.finish_one()
+    files.space_bytes = 0
+    files.finish_all()
+    assert (log.written_offset, log.end_offset) == (kept, kept)
+    assert log.blocked is None
+    assert log.synced_offset == 0
+    files.space_bytes = None
+    fill(log, 20)
+    files.finish_all()
+    assert offsets_of(files, log) == offsets_of(files, reopen(files)) == list(range(kept + 20))
+
+
+def test_nothing_is_given_up_before_somebody_can_wait_for_it() -> None:
+    """Not even when the file system refuses at once to write the index of the first file."""
+    files = MemoryFiles()
+    log = new_log(files)
+    fill(log, 3)
+    kept = log.end_offset
+    files.space_bytes = 0
+    fill(log, 1, size=800)
+    assert (log.written_offset, log.end_offset) == (kept, kept + 1)
+    files.finish_all()
+    assert (log.written_offset, log.end_offset) == (kept, kept)
+
+
 def test_an_index_write_that_fails_is_made_good_later() -> None:
     files = MemoryFiles()
     log = new_log(files, Settings(index_interval_bytes=1))

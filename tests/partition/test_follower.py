@@ -84,6 +84,7 @@ def test_it_cuts_to_where_the_leader_says_that_the_epoch_ends() -> None:
     stage = Stage(filled=5, known=2)
     follower = stage.follow()
     follower.take(parts_at(4, 3), NOW_MS)
+    stage.files.finish_all()
     assert follower.position == Position(3, 4, 0, 5)
     assert follower.truncations == 1
 
@@ -100,6 +101,7 @@ def test_an_epoch_that_it_does_not_know_itself_needs_another_look() -> None:
         stage.write(stage.log, b"x", epoch)
     follower = stage.follow()
     follower.take(parts_at(2, 9), NOW_MS)
+    stage.files.finish_all()
     assert follower.position == Position(1, 1, 0, 5), "what it has of 1 may still be too much"
 
 
@@ -109,8 +111,10 @@ def test_what_is_committed_is_cut_only_for_a_leader_that_may_lack_it() -> None:
     follower.take(parts_at(4, 3), NOW_MS)
     assert said == [follower.stopped]
     assert (follower.position, follower.log.end_offset) == (None, 5)
-    unclean = Stage(filled=5, known=4).follow(may_lose=True)
+    stage = Stage(filled=5, known=4)
+    unclean = stage.follow(may_lose=True)
     unclean.take(parts_at(4, 3), NOW_MS)
+    stage.files.finish_all()
     assert (unclean.log.end_offset, unclean.high_watermark) == (3, 3)
 
 

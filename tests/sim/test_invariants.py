@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pytest
 
 from penstock.core.base.errors import ErrorCode
-from penstock.sim.commits import Commit, Commits, Reach
 from penstock.sim.court import Court
 from penstock.sim.events import (
     Acknowledged,
@@ -343,11 +342,3 @@ def test_a_broken_story_is_objected_to_by_its_invariant(name: str) -> None:
     judge(story[:-1])
     with pytest.raises(Violation, match=f"^{invariant}:"):
         judge(story)
-
-
-def test_a_shard_without_its_beginning_keeps_what_was_synced() -> None:
-    """A sync that failed may have been that of the first file's name."""
-    commits = Commits([Commit(5, True, SHARD, 1), Commit(7, True, SHARD, 2)])
-    commits.recovered({SHARD: Reach(start_offset=2, end_offset=2, synced_offset=1)}, lost_power=True, synced=False)
-    assert [each.acknowledged for each in commits.sent] == [True, False]
-    assert commits.due() == 0

@@ -16,7 +16,7 @@ REGRESSIONS = {
     126: "a topic was said to be gone before its deletion was committed",
     1057: "producers began from a snapshot whose following segments retention had taken",
     913_940_469: "a topic was believed to have synced what an older one of its name had",
-    400_440_548: "the judge took it that a shard comes back from its beginning, though its first sync had failed",
+    400_440_548: "what waited for the first file was written when the sync of it had failed, and came back without it",
     1407: "a second copy, under another producer id, was taken for a record out of order when the first was deleted",
 }
 LOG_REGRESSIONS = {

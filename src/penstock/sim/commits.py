@@ -8,24 +8,11 @@ offset and with everything below it; so of the commits below that offset none ma
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from penstock.sim.events import Partition
 
 NOTHING: Final = -1
-
-
-class Reach(NamedTuple):
-    """What came back of a shard's log, and how far it was synced before."""
-
-    start_offset: int
-    end_offset: int
-    synced_offset: int
-
-    def lacks(self, shard_end: int) -> bool:
-        """Whether a record right below an offset may be gone. A sync that failed may have been that of the first file's
-        name; then a later file may come back without it."""
-        return shard_end > self.end_offset or self.synced_offset < shard_end <= self.start_offset
 
 
 @dataclass(slots=True)
@@ -61,13 +48,13 @@ class Commits:
         later = {commit.offset for commit in self.sent[max(due, 0) :]}
         return later | {NOTHING} if due == NOTHING else later
 
-    def recovered(self, shards: dict[Partition, Reach], lost_power: bool, synced: bool) -> None:
-        """The shards came back, reaching so far."""
+    def recovered(self, shard_ends: dict[Partition, int], lost_power: bool, synced: bool) -> None:
+        """The shards came back, reaching up to these offsets."""
         for commit in self.sent:
-            if commit.shard is None or commit.shard not in shards:
+            if commit.shard is None or commit.shard not in shard_ends:
                 continue
-            reach = shards[commit.shard]
+            end = shard_ends[commit.shard]
             if not lost_power:
-                commit.shard_end = reach.end_offset if commit.shard_end is None else commit.shard_end
-            elif not synced and (commit.shard_end is None or reach.lacks(commit.shard_end)):
+                commit.shard_end = end if commit.shard_end is None else commit.shard_end
+            elif not synced and (commit.shard_end is None or commit.shard_end > end):
                 commit.acknowledged = False

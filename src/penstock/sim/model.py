@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from penstock.sim.commits import Commit, Commits, Reach
+from penstock.sim.commits import Commit, Commits
 from penstock.sim.events import (
     UNKNOWN,
     Acknowledged,
@@ -228,16 +228,13 @@ class Model:
             self.asked.clear()
 
     def _up(self, logs: dict[Partition, LogState]) -> None:
-        shards = {
-            partition: Reach(state.start_offset, state.end_offset, self.partitions[partition].synced_offset)
-            for partition, state in logs.items()
-        }
         for partition, state in logs.items():
             model = self.partitions[partition]
             model.synced_offset = state.synced_offset
             model.start_offset = state.start_offset
             if self.lost_power:
                 model.cut(state.end_offset)
+        ends = {partition: state.end_offset for partition, state in logs.items()}
         for commits in self.commits.values():
-            commits.recovered(shards, self.lost_power, self.rules(OFFSETS_TOPIC).synced)
+            commits.recovered(ends, self.lost_power, self.rules(OFFSETS_TOPIC).synced)
         self.lost_power = False

@@ -154,7 +154,7 @@ class LogDirectory:
         del self.logs[log.topic, log.partition]
         log.is_gone = True
         log.blocked = "the partition was deleted"
-        while log.is_flushing or log.is_maintaining or log.writes or log.orphans:
+        while log.is_flushing or log.is_maintaining or log.writes or log.is_repairing:
             yield Pause()
         gone = f"{log.dir}.{(log.topic_id or b'').hex() or 0}{DELETED_DIR}"
         yield RenameDir(log.dir, gone)

@@ -13,7 +13,6 @@ from penstock.core.base.ports import File, FileFailure, Pause, Steps
 from penstock.core.log import snapshots
 from penstock.core.log.durable import SyncFailed, sync_file, sync_folder
 from penstock.core.log.names import PARTITION_FILE
-from penstock.core.log.producers import SuspendedProducers
 from penstock.core.log.segment import Segment
 
 if TYPE_CHECKING:
@@ -39,9 +38,9 @@ def _alone(log: Log, steps: Steps[None]) -> Steps[None]:
     except FileFailure as failure:
         if isinstance(failure, SyncFailed):
             log.fail(failure)
-        log.flush_ended(succeeded=False)
+        log.flush_ended(failure)
         raise
-    log.flush_ended(succeeded=True)
+    log.flush_ended(None)
 
 
 def _flush(log: Log) -> Steps[None]:
@@ -123,7 +122,7 @@ def _settle_owner(log: Log) -> Steps[None]:
 
 def close(log: Log) -> Steps[None]:
     """Sync everything, with whole indexes and a snapshot at the end, so that opening needs no scan."""
-    while log.is_maintaining or log.writes or log.orphans or _is_repairing(log):
+    while log.is_maintaining or log.writes or log.is_repairing:
         yield Pause()
     log.blocked = "the log is closed"
     if log.failure is not None:
@@ -139,8 +138,3 @@ def close(log: Log) -> Steps[None]:
         log.pending_snapshots[log.end_offset] = snapshots.encode(log.producers)
     if log.synced_offset < log.end_offset or log.names_changed or log.pending_snapshots or log.epochs.dirty:
         yield from flush(log)
-
-
-def _is_repairing(log: Log) -> bool:
-    """Whether a failed append is being undone: until then the producers have batches that the log has not."""
-    return log.failure is None and isinstance(log.producers, SuspendedProducers)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Final
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.base.ports import LATER, Buffer, File, FileFailure, Later, Slice, Steps
+from penstock.core.base.ports import LATER, Buffer, File, FileFailure, Later, Pause, Slice, Steps
 from penstock.core.log import cleaner, flushing, packer, reader, retention, snapshots, truncation
 from penstock.core.log.compaction import KEYS_MAX
 from penstock.core.log.epochs import LeaderEpochs
@@ -73,6 +73,7 @@ class Log:
         "is_maintaining",
         "is_new",
         "is_packing",
+        "is_repairing",
         "is_rootless",
         "names_changed",
         "on_progress",
@@ -131,6 +132,8 @@ class Log:
         self.orphans = 0
         self.is_flushing = False
         self.flush_wanted = False
+        # A failed append is being undone: until then the producers have batches that the log has not.
+        self.is_repairing = False
         # Files are being renamed or removed; a job compacts, or packs, segments; the partition was deleted.
         self.is_maintaining = False
         self.is_cleaning = False
@@ -254,10 +257,10 @@ class Log:
             if not self.orphans:
                 self._begin_repair()
             return
+        next(write for write in self.writes if not write.is_done).is_done = True
         if isinstance(result, FileFailure):
             self._lose(result)
             return
-        next(write for write in self.writes if not write.is_done).is_done = True
         self._retire_writes()
         self._progress()
 
@@ -274,8 +277,8 @@ class Log:
         """Issue what was held, if nothing stands before it any more."""
         if not self.writes or self.writes[0].data is None:
             return
-        if self.is_rootless and self.failure is None:
-            self.request_flush()
+        if self.is_rootless:
+            self._find_roots()
             return
         segment = self.writes[0].segment
         for write in self.writes:
@@ -285,16 +288,34 @@ class Log:
             data, write.data = write.data, None
             write.is_done = self.context.files.append(segment.log, [data], self._appended)
 
+    def _find_roots(self) -> None:
+        if self.failure is None:
+            self.request_flush()
+        else:
+            self._give_up_held(self.failure)
+
+    def _give_up_held(self, failure: FileFailure) -> None:
+        """What waits for roots that cannot be had is lost like a failed append; as with that, not before the turn is
+        over in which it was appended, because nobody waits for it yet."""
+
+        def later() -> Steps[None]:
+            yield Pause()
+            if self.is_rootless and self.writes and self.writes[0].data is not None:
+                self._lose(failure)
+
+        self.context.tasks.run(later(), _expect_no_mistake)
+
     def _lose(self, failure: FileFailure) -> None:
-        """An append failed: everything from it on is given up at once, so that whoever waits for it hears so now."""
+        """An append failed, or what it waited for: everything from it on is given up at once, so that whoever waits for
+        it hears so now."""
         lost = list(self.writes)
         self.writes.clear()
+        self.is_repairing = True
         self.blocked = f"a failed write is being undone: {failure.message}"
-        self.orphans = sum(1 for write in lost if write.data is None and not write.is_done) - 1
+        self.orphans = sum(1 for write in lost if write.data is None and not write.is_done)
         self.end_offset = self.written_offset
         self._suspend_producers(lost)
         truncation.drop_unwritten(self, lost[0].segment, lost[0].position)
-        self.is_rootless = self.is_rootless and not self.has_roots
         self._progress()
         if not self.orphans:
             self._begin_repair()
@@ -311,8 +332,10 @@ class Log:
 
     def _repaired(self, result: object) -> None:
         _expect_no_mistake(result)
+        self.is_repairing = False
         if isinstance(result, FileFailure):
             self.fail(result)
+        self.unblock()
         self._progress()
 
     def fail(self, failure: FileFailure) -> None:
@@ -320,6 +343,11 @@ class Log:
         if self.failure is None and not self.is_gone:
             self.failure = failure
         self.blocked = failure.message
+
+    def unblock(self) -> None:
+        """Let appends in again, if nothing else speaks against it."""
+        if not self.is_gone:
+            self.blocked = None if self.failure is None else self.failure.message
 
     def _progress(self) -> None:
         if self.on_progress is not None:
@@ -363,16 +391,18 @@ class Log:
         _expect_no_mistake(result)
         self._progress()
 
-    def flush_ended(self, succeeded: bool) -> None:
+    def flush_ended(self, failure: FileFailure | None) -> None:
         """A flush is over, whoever asked for it."""
         self.is_flushing = False
-        # After a failure there is nothing to wait for: the next append meets it too.
-        self.is_rootless = self.is_rootless and succeeded and not self.has_roots
-        self._go_on()
+        self.is_rootless = self.is_rootless and not self.has_roots
+        if failure is not None and self.is_rootless:
+            self._give_up_held(failure)
+        else:
+            self._go_on()
         if self.writes and self.writes[0].is_done:
             self._retire_writes()
             self._progress()
-        if self.flush_wanted and succeeded:
+        if self.flush_wanted and failure is None:
             self.request_flush()
 
     def flush(self) -> Steps[None]:

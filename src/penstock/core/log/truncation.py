@@ -26,10 +26,11 @@ def drop_unwritten(log: Log, segment: Segment, position: int) -> None:
     log.forget_recent()
     for offset in [offset for offset in log.pending_snapshots if offset > log.end_offset]:
         del log.pending_snapshots[offset]
+    log.is_rootless = log.is_rootless and not log.has_roots
 
 
 def repair(log: Log) -> Steps[None]:
-    """Bring the files in line with what `drop_unwritten` decided, then let appends in again."""
+    """Bring the files in line with what `drop_unwritten` decided."""
     yield from flushing.ended(log)
     yield from _cut(log.active, log.end_offset, log.active.size_bytes)
     log.epochs.truncate_end(log.end_offset)
@@ -41,14 +42,12 @@ def repair(log: Log) -> Steps[None]:
         producers.remember(suspended.known)
     suspended.hand_over(producers)
     log.producers = producers
-    if log.failure is None:
-        log.blocked = None
 
 
 def truncate_to(log: Log, offset: int) -> Steps[None]:
     """Cut off everything from `offset` on; appends are refused meanwhile."""
     assert not log.writes, "nothing may be in flight"
-    assert not log.orphans, "nothing may be in flight"
+    assert not log.is_repairing, "nothing may be in flight"
     if offset >= log.end_offset:
         return
     log.blocked = "the log is being truncated"
@@ -83,7 +82,7 @@ def restart_at(log: Log, offset: int, now_ms: int) -> Steps[None]:
     """Give up everything and go on at `offset`, as a follower does whose leader no longer has what would come next.
     The newest goes first, so that whatever a power loss leaves of this is a log that once was."""
     assert not log.writes, "nothing may be in flight"
-    assert not log.orphans, "nothing may be in flight"
+    assert not log.is_repairing, "nothing may be in flight"
     log.blocked = "the log begins anew"
     while log.is_flushing or log.is_maintaining or log.is_cleaning or log.is_packing:
         yield Pause()
@@ -96,6 +95,7 @@ def _restart(log: Log, offset: int, now_ms: int) -> Steps[None]:
     log.segments = [log.active]
     log.start_offset = log.end_offset = log.written_offset = log.synced_offset = offset
     log.cleaned_offset, log.packed_offset, log.aborted_end = None, 0, 0
+    log.is_rootless = False
     log.producers = Producers()
     log.epochs.truncate_end(0)
     log.pending_snapshots.clear()
@@ -118,8 +118,7 @@ def _undisturbed(log: Log, cut: Steps[None]) -> Steps[None]:
         yield from log.context.after_cut(log)
     finally:
         log.is_maintaining = False
-    if not log.is_gone:
-        log.blocked = None if log.failure is None else log.failure.message
+    log.unblock()
 
 
 def _discard(log: Log, segment: Segment) -> Steps[None]:
