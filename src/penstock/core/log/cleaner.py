@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from penstock.core.base.ports import Job, RunJob, Steps
-from penstock.core.log.compaction import Plan, Result, compact_segments
+from penstock.core.log.compaction import KnownProducer, Plan, Result, compact_segments
 from penstock.core.log.flushing import flush
 from penstock.core.log.packing import packing_of
+from penstock.core.log.producers import Producer
 from penstock.core.log.reader import aborted_transactions
 from penstock.core.log.segment import RELATIVE_OFFSET_MAX, Segment
 from penstock.core.log.swapping import install, source_of
@@ -77,7 +78,7 @@ def clean(log: Log, now_ms: int, upto_offset: int, keys_max: int) -> Steps[Clean
         return None
     log.is_cleaning = True
     # Taken now, while nothing is in doubt: what producers append from here on is above all that is cleaned.
-    producers = {producer_id: (known.last_offset, known.epoch) for producer_id, known in log.producers.items()}
+    producers = {producer_id: _known(producer) for producer_id, producer in log.producers.items()}
     try:
         found = yield from dirtiness(log, now_ms, upto_offset)
         if not found.dirty_bytes:
@@ -93,6 +94,10 @@ def clean(log: Log, now_ms: int, upto_offset: int, keys_max: int) -> Steps[Clean
         return Cleaned(result.end_offset, result.bytes_read, result.bytes_written)
     finally:
         log.is_cleaning = False
+
+
+def _known(producer: Producer) -> KnownProducer:
+    return KnownProducer(tuple(mark.last_offset for mark in producer.marks), producer.epoch)
 
 
 def group_segments(log: Log, end_offset: int) -> list[list[Segment]]:
@@ -125,7 +130,7 @@ def _plan(
     found: Dirtiness,
     now_ms: int,
     keys_max: int,
-    producers: dict[int, tuple[int, int]],
+    producers: dict[int, KnownProducer],
 ) -> Steps[Plan]:
     aborted = yield from aborted_transactions(log, groups[0][0].base_offset, found.end_offset)
     return Plan(

@@ -1,5 +1,5 @@
 """Compaction as a job: sealed segments in, `.cleaned` files with the latest record per key out. Nothing else changes:
-offsets, order, producers' last sequences and the place where each segment ends stay what they were.
+offsets, order, producers' last batches and the place where each segment ends stay what they were.
 
 The first pass maps every key of the dirty part to its latest offset. The second copies: records of the dirty part by
 their offset alone, without looking inside batches that are kept or dropped whole; records of the clean part only if
@@ -33,6 +33,13 @@ _NULL_SIZE: Final = 1
 OffsetMap = dict[bytes, int]
 
 
+class KnownProducer(NamedTuple):
+    """The last offsets of the batches that are remembered of a producer, none where the last one was a marker."""
+
+    last_offsets: tuple[int, ...]
+    epoch: int
+
+
 class Plan(NamedTuple):
     """All that a compaction needs to know; plain values, because it runs in another process."""
 
@@ -42,8 +49,7 @@ class Plan(NamedTuple):
     now_ms: int
     delete_retention_ms: int
     index_interval_bytes: int
-    # (last data offset, epoch) of every producer that is still known; -1 where its last batch was a marker.
-    producers: Mapping[int, tuple[int, int]]
+    producers: Mapping[int, KnownProducer]
     aborted: tuple[AbortedTransaction, ...]
     keys_max: int
     packing: Packing
@@ -169,8 +175,9 @@ class _Copier:
         kept = self._filter_records(data, position, header, discardable)
         if kept is not None:
             return kept
-        # A segment's last batch says where the segment ends, a producer's last batch which sequence comes next.
-        return empty_batch(header) if is_last or self._is_producers_last(header) else None
+        # A segment's last batch says where the segment ends; a producer's last ones say which sequence comes next, and
+        # what is here already, should the log be read again after a crash and the producer ask again.
+        return empty_batch(header) if is_last or self._is_remembered(header) else None
 
     def _filter_records(self, data: bytes, position: int, header: BatchHeader, discardable: bool) -> Buffer | None:
         if header.count == 0:
@@ -229,14 +236,13 @@ class _Copier:
             return False
         return span.has_value or header.delete_horizon is None or self._plan.now_ms < header.delete_horizon
 
-    def _is_producers_last(self, header: BatchHeader) -> bool:
-        last = self._plan.producers.get(header.producer_id)
-        if last is None:
+    def _is_remembered(self, header: BatchHeader) -> bool:
+        known = self._plan.producers.get(header.producer_id)
+        if known is None:
             return False
-        last_offset, epoch = last
-        if last_offset >= 0:
-            return header.last_offset == last_offset
-        return header.is_control and header.producer_epoch == epoch
+        if known.last_offsets:
+            return header.last_offset in known.last_offsets
+        return header.is_control and header.producer_epoch == known.epoch
 
     def _horizon_ms(self) -> int:
         return self._plan.now_ms + self._plan.delete_retention_ms
