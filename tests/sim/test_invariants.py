@@ -173,6 +173,15 @@ CALM: dict[str, Sequence[Event]] = {
         Up({P: LogState(0, 0, 3, snapshot_offset=3)}),
         OutOfSequence(FIRST, "refused"),
     ),
+    "a refusal of what was forgotten earlier, and compacted since": (
+        Sent(FIRST),
+        Sent(SECOND),
+        down(False),
+        Up({P: LogState(0, 0, 3, snapshot_offset=3)}),
+        down(False),
+        up(3),
+        OutOfSequence(FIRST, "refused"),
+    ),
     "an excused silence": (Unanswered("client", "Fetch", excused=True),),
     "a topic that nobody decided about": (TopicWanted("t", exists=True), TopicsRead(())),
     "the same owner in two generations": (

@@ -31,8 +31,10 @@ class SequenceIsKept(Invariant):
             case Down():
                 self._restarts += 1
             case Up(logs):
-                self._snapshots = {partition: state.snapshot_offset for partition, state in logs.items()}
                 for partition, state in logs.items():
+                    # What was forgotten once may be gone from the log as well: compaction asks what is remembered.
+                    forgotten = max(self._snapshots.get(partition, 0), state.snapshot_offset)
+                    self._snapshots[partition] = min(forgotten, state.end_offset)
                     self._shorten(partition, state.end_offset)
             case Sent(batch):
                 sent = self._first_sent.setdefault((batch.producer, batch.partition), {})
