@@ -278,7 +278,7 @@ class Log:
         if not self.writes or self.writes[0].data is None:
             return
         if self.is_rootless:
-            self._find_roots()
+            self._seek_roots(self.failure)
             return
         segment = self.writes[0].segment
         for write in self.writes:
@@ -288,22 +288,18 @@ class Log:
             data, write.data = write.data, None
             write.is_done = self.context.files.append(segment.log, [data], self._appended)
 
-    def _find_roots(self) -> None:
-        if self.failure is None:
+    def _seek_roots(self, failure: FileFailure | None) -> None:
+        """Ask for the flush that what is held waits for, or give it up where there can be none."""
+        if failure is None:
             self.request_flush()
         else:
-            self._give_up_held(self.failure)
+            self.context.tasks.run(self._give_up_held(failure), _expect_no_mistake)
 
-    def _give_up_held(self, failure: FileFailure) -> None:
-        """What waits for roots that cannot be had is lost like a failed append; as with that, not before the turn is
-        over in which it was appended, because nobody waits for it yet."""
-
-        def later() -> Steps[None]:
-            yield Pause()
-            if self.is_rootless and self.writes and self.writes[0].data is not None:
-                self._lose(failure)
-
-        self.context.tasks.run(later(), _expect_no_mistake)
+    def _give_up_held(self, failure: FileFailure) -> Steps[None]:
+        """Lose it as a failed append is lost: not before the turn is over, because nobody waits for it yet."""
+        yield Pause()
+        if self.is_rootless and self.writes and self.writes[0].data is not None:
+            self._lose(failure)
 
     def _lose(self, failure: FileFailure) -> None:
         """An append failed, or what it waited for: everything from it on is given up at once, so that whoever waits for
@@ -396,7 +392,7 @@ class Log:
         self.is_flushing = False
         self.is_rootless = self.is_rootless and not self.has_roots
         if failure is not None and self.is_rootless:
-            self._give_up_held(failure)
+            self._seek_roots(failure)
         else:
             self._go_on()
         if self.writes and self.writes[0].is_done:
