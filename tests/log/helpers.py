@@ -69,6 +69,12 @@ def reopen(files: MemoryFiles, settings: Settings = SMALL, topic: str = "orders"
     return load(MemoryFiles(files.disk), settings, now_ms).logs[topic, 0]
 
 
+def remove(files: MemoryFiles, directory: LogDirectory, log: Log) -> None:
+    """Take a log away, and wait until its files are gone."""
+    directory.discard(log)
+    files.finish_all()
+
+
 def batch_of(*values: bytes | None, key: bytes | None = None, timestamp: int = NOW_MS, **fields: Any) -> bytearray:
     """One batch with a record per value."""
     return build_batch([(key, value, (), timestamp) for value in values], **fields)

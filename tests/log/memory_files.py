@@ -93,6 +93,7 @@ class MemoryFiles:
         self.operations_left: int | None = None
         self.operations = 0
         self.history: list[str] = []
+        self.longest_name = 0
 
     # The port
 
@@ -119,14 +120,15 @@ class MemoryFiles:
     # The test's side
 
     def finish_one(self) -> bool:
-        """Finish one of the operations that are under way: any that is the oldest of its file."""
+        """Finish one of the operations that are under way: any that is the oldest of its file; without a delay, the
+        oldest of all."""
         if not self.pending:
             return False
         oldest: dict[int, int] = {}
         for number, (key, _, _) in enumerate(self.pending):
             oldest.setdefault(id(key), number)
-        chance = self.delay or Random(0)
-        key, op, done = self.pending.pop(chance.choice(sorted(oldest.values())))
+        ready = sorted(oldest.values())
+        key, op, done = self.pending.pop(ready[0] if self.delay is None else self.delay.choice(ready))
         done(self._do(op))
         return True
 
@@ -229,6 +231,8 @@ class MemoryFiles:
         self.disk.change(parent(op.path), lambda _, folders: folders.discard(op.path))
 
     def _renamedir(self, op: ports.RenameDir) -> None:
+        self.longest_name = max(self.longest_name, len(op.new_path.rpartition("/")[2]))
+
         def apply(names: dict[str, Inode], folders: set[str]) -> None:
             if op.path in folders:
                 folders.discard(op.path)

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from penstock.core.base.ports import FileFailure
+from penstock.core.base.ports import FileFailure, RenameDir
 from penstock.core.base.steps import Tasks
 from penstock.core.log.durable import SyncFailed
 from penstock.core.log.lockstep import SINGLE_SYNCS_MAX
@@ -26,6 +26,7 @@ from tests.log.helpers import (
     load,
     new_log,
     records_of,
+    remove,
     reopen,
 )
 from tests.log.memory_files import Crashed, MemoryFiles, drive
@@ -73,7 +74,7 @@ def test_a_removed_log_leaves_nothing() -> None:
     directory = load(files)
     log = drive(files, directory.create("orders", TOPIC_ID, 0, SMALL, NOW_MS))
     fill(log, 40)
-    drive(files, directory.remove(log))
+    remove(files, directory, log)
     assert files.paths() == []
     assert "/data/orders-0" not in files.disk.folders
     fresh = drive(files, directory.create("orders", bytes(16), 0, SMALL, NOW_MS))
@@ -87,8 +88,63 @@ def test_removing_waits_for_what_is_under_way() -> None:
     log = drive(files, directory.create("orders", TOPIC_ID, 0, SMALL, NOW_MS))
     files.delay = Random(3)
     fill(log, 40)
-    drive(files, directory.remove(log))
+    remove(files, directory, log)
     assert not [path for path in files.paths() if "orders-0/" in path]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_files_go_in_the_background_and_who_gets_their_name_waits(seed: int) -> None:
+    files = MemoryFiles()
+    directory = load(files)
+    logs = [drive(files, directory.create("orders", TOPIC_ID, index, SMALL, NOW_MS)) for index in range(3)]
+    for log in logs:
+        fill(log, 20)
+    files.delay = Random(seed)
+    for log in logs:
+        directory.discard(log)
+    assert not directory.logs
+    assert all(log.blocked == "the partition was deleted" for log in logs)
+    again = drive(files, directory.create("orders", bytes(16), 1, SMALL, NOW_MS))
+    fill(again, 30)
+    files.finish_all()
+    reopened = load(MemoryFiles(files.disk)).logs
+    assert list(reopened) == [("orders", 1)]
+    assert [record.offset for record in records_of(MemoryFiles(files.disk), reopened["orders", 1])] == list(range(30))
+
+
+def test_what_cannot_be_removed_is_told_and_holds_up_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = MemoryFiles()
+    directory = load(files)
+    logs = [drive(files, directory.create("orders", TOPIC_ID, index, SMALL, NOW_MS)) for index in range(2)]
+    rename = files._renamedir
+
+    def fail_once(op: RenameDir) -> None:
+        if op.path.endswith("orders-0"):
+            raise FileFailure(errno.EIO, "the disk is gone")
+        rename(op)
+
+    monkeypatch.setattr(files, "_renamedir", fail_once)
+    left: list[Log] = []
+    directory.departures.on_left_behind = lambda log, failure: left.append(log)
+    for log in logs:
+        directory.discard(log)
+    files.finish_all()
+    assert left == logs[:1]
+    assert not [path for path in files.paths() if "orders-1" in path]
+
+
+def test_the_longest_name_can_be_removed_twice() -> None:
+    """A file system takes 255 characters; and a replica may come back and leave again before its files are gone."""
+    files = MemoryFiles()
+    directory = load(files)
+    files.delay = Random(1)
+    for _ in range(3):
+        directory.discard(drive(files, directory.create("t" * 249, TOPIC_ID, 99_999, SMALL, NOW_MS)))
+    files.finish_all()
+    renamed = [line for line in files.history if line.startswith("RenameDir")]
+    assert len(renamed) == 3
+    assert files.disk.folders == {"/", "/data"}
+    assert files.longest_name <= 255
 
 
 def test_a_process_may_die_at_any_operation_of_removing() -> None:
@@ -100,7 +156,7 @@ def test_a_process_may_die_at_any_operation_of_removing() -> None:
         fill(log, 20)
         files.operations_left = count
         try:
-            drive(files, directory.remove(log))
+            remove(files, directory, log)
             break
         except Crashed:
             files.operations_left = None

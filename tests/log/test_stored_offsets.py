@@ -10,7 +10,7 @@ from penstock.core.base.steps import Tasks
 from penstock.core.log.checkpoints import Offsets
 from penstock.core.log.directory import LogDirectory
 from penstock.core.log.log import Log
-from tests.log.helpers import NOW_MS, SMALL, TOPIC_ID, fill, load, records_of
+from tests.log.helpers import NOW_MS, SMALL, TOPIC_ID, fill, load, records_of, remove
 from tests.log.memory_files import MemoryFiles, drive
 
 KEY = "orders", 0
@@ -44,7 +44,7 @@ def stored(files: MemoryFiles, count: int) -> tuple[LogDirectory, Log]:
 def test_a_log_that_is_created_again_begins_with_nothing() -> None:
     files = MemoryFiles()
     directory, log = stored(files, 20)
-    drive(files, directory.remove(log))
+    remove(files, directory, log)
     again = created(files, directory, bytes(16))
     fill(again, 18)
     found = load(MemoryFiles(files.disk))
@@ -62,7 +62,7 @@ def test_what_is_stored_of_others_stays() -> None:
     fill(other, 3)
     drive(files, other.flush())
     drive(files, directory.checkpoint(lambda: {KEY: 20, ("payments", 0): 2}))
-    drive(files, directory.remove(log))
+    remove(files, directory, log)
     created(files, directory, bytes(16))
     assert files.content(POINTS) == b"0\n1\npayments 0 3\n"
     assert load(MemoryFiles(files.disk)).high_watermarks == {("payments", 0): 2}
@@ -74,7 +74,7 @@ def test_many_that_are_created_again_cost_one_write() -> None:
     logs = drive(files, directory.create_all("orders", TOPIC_ID, range(100), SMALL, NOW_MS))
     drive(files, directory.checkpoint())
     for log in logs:
-        drive(files, directory.remove(log))
+        remove(files, directory, log)
     before = len(files.history)
     drive(files, directory.create_all("orders", bytes(16), range(100), SMALL, NOW_MS))
     assert sum(POINTS in line and "rename" in line.lower() for line in files.history[before:]) == 1
@@ -96,7 +96,7 @@ def test_a_checkpoint_that_is_under_way_stores_nothing_of_a_log_that_goes(seed: 
     tasks = Tasks(files)
     for _ in range(3):
         tasks.run(directory.checkpoint(marked))
-    drive(files, directory.remove(log))
+    remove(files, directory, log)
     again = created(files, directory, bytes(16))
     files.finish_all()
     files.delay = None
@@ -153,7 +153,7 @@ def test_a_cut_that_is_under_way_does_not_reach_a_log_of_the_same_name(seed: int
     tasks.run(log.truncate_to(5) if seed % 2 else log.restart_at(90, NOW_MS))
     for _ in range(seed % 10):
         files.finish_one()
-    drive(files, directory.remove(log))
+    directory.discard(log)
     again = created(files, directory, bytes(16))
     fill(again, 40)
     files.finish_all()

@@ -182,6 +182,12 @@ CALM: dict[str, Sequence[Event]] = {
         up(3),
         OutOfSequence(FIRST, "refused"),
     ),
+    "a deletion that was only heard of": (
+        Sent(LIVING),
+        TopicDecided("reborn", exists=False, is_heard=True),
+        Sent(LATE),
+        Acknowledged(LATE, 0),
+    ),
     "an excused silence": (Unanswered("client", "Fetch", excused=True),),
     "a topic that nobody decided about": (TopicWanted("t", exists=True), TopicsRead(())),
     "the same owner in two generations": (

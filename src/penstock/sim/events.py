@@ -217,10 +217,12 @@ class TopicWanted:
 
 @dataclass(frozen=True, slots=True)
 class TopicDecided:
-    """The node acknowledged that the topic exists now, or does not."""
+    """The node acknowledged that the topic exists now, or does not. It has acted on that, unless `is_heard` only: asked
+    again, it answered that so it was."""
 
     topic: str
     exists: bool
+    is_heard: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,10 +248,10 @@ def _waits_by_the_wall_clock() -> list[Patch]:
 def _reborn_keeps_its_log() -> list[Patch]:
     """The log of a deleted topic stays, and is found when the topic is created again."""
 
-    def remove(self: LogDirectory, log: Log) -> Steps[None]:
-        yield from ()
+    def discard(self: LogDirectory, log: Log) -> None:
+        pass
 
-    return [(LogDirectory, "remove", remove)]
+    return [(LogDirectory, "discard", discard)]
 
 
 def _vote_not_synced() -> list[Patch]:

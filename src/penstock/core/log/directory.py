@@ -17,13 +17,12 @@ from penstock.core.base.ports import (
     ListDir,
     MakeDir,
     Pause,
-    RemoveDir,
-    RenameDir,
     Steps,
     Unlink,
 )
 from penstock.core.log import checkpoints
 from penstock.core.log.checkpoints import Offsets
+from penstock.core.log.departures import Departures, unlink_folder
 from penstock.core.log.durable import sync_file, sync_folder, write_anew
 from penstock.core.log.flushing import settle_owner
 from penstock.core.log.lockstep import SINGLE_SYNCS_MAX, side_by_side
@@ -50,13 +49,23 @@ _NO_BROKER_EPOCH: Final = -1
 class LogDirectory:
     """The logs of one folder by (topic, partition)."""
 
-    __slots__ = ("_context", "_stored", "broker_epoch", "high_watermarks", "logs", "root", "was_clean")
+    __slots__ = (
+        "_context",
+        "_stored",
+        "broker_epoch",
+        "departures",
+        "high_watermarks",
+        "logs",
+        "root",
+        "was_clean",
+    )
 
     def __init__(self, root: str, context: LogContext) -> None:
         self.root = root
         self._context = replace_fields(context, after_cut=self._lower)
         self._stored = StoredOffsets(root)
         self.logs: dict[tuple[str, int], Log] = {}
+        self.departures = Departures(root, context.tasks)
         # What the last run left behind: whether it stopped cleanly, its broker epoch, the high watermarks it knew.
         self.was_clean = False
         self.broker_epoch = _NO_BROKER_EPOCH
@@ -73,7 +82,7 @@ class LogDirectory:
         self.high_watermarks = yield from self._stored.read(HIGH_WATERMARKS_FILE)
         for entry in entries:
             if entry.is_dir and entry.name.endswith(DELETED_DIR):
-                yield from self._unlink_folder(f"{self.root}/{entry.name}")
+                yield from unlink_folder(f"{self.root}/{entry.name}")
             key = parse_folder(entry.name) if entry.is_dir and entry.name != METADATA_DIR else None
             if key is not None:
                 standing = Standing(self.was_clean, points.get(key, 0), starts.get(key, 0), cleaned.get(key))
@@ -130,12 +139,16 @@ class LogDirectory:
         self, topic: str, topic_id: bytes, partitions: Iterable[int], settings: LogSettings, now_ms: int
     ) -> Steps[list[Log | FileFailure]]:
         """New, empty logs of one topic."""
+        partitions = list(partitions)
+        # Each waits for its name, too; all of them would keep the disk's threads busy with it.
+        yield from self.departures.free(topic, partitions)
         create = partial(self.create, topic, topic_id, settings=settings, now_ms=now_ms)
-        return side_by_side(self.root, map(create, partitions))
+        return (yield from side_by_side(self.root, map(create, partitions)))
 
     def create(self, topic: str, topic_id: bytes, partition: int, settings: LogSettings, now_ms: int) -> Steps[Log]:
         """A new, empty log. Nothing is synced yet: the first flush that counts makes the folder's name and its owner's
         id last too, and until then a power loss leaves no more than an empty partition, which is what it is."""
+        yield from self.departures.free(topic, (partition,))
         yield from self._stored.forget((topic, partition), self.logs)
         self.high_watermarks.pop((topic, partition), None)
         folder = self._folder(topic, partition)
@@ -148,29 +161,10 @@ class LogDirectory:
         self.logs[topic, partition] = log
         return log
 
-    def remove(self, log: Log) -> Steps[None]:
-        """Take a log away: its folder is renamed and then emptied little by little. Before the rename nothing of the
-        log may be under way, or it would reach the folder of a topic that is created again."""
+    def discard(self, log: Log) -> None:
+        """Take a log away; its files go in the background."""
         del self.logs[log.topic, log.partition]
-        log.is_gone = True
-        log.blocked = "the partition was deleted"
-        while log.is_flushing or log.is_maintaining or log.writes or log.is_repairing:
-            yield Pause()
-        gone = f"{log.dir}.{(log.topic_id or b'').hex() or 0}{DELETED_DIR}"
-        yield RenameDir(log.dir, gone)
-        yield from sync_folder(self.root)
-        # The log's own values of its files first: behind them the disk may hold them open, and with them their space.
-        for file in log.files():
-            file.path = f"{gone}/{file.path.rpartition('/')[2]}"
-            yield Unlink(file)
-        yield from self._unlink_folder(gone)
-
-    def _unlink_folder(self, path: str) -> Steps[None]:
-        entries: list[Entry] = yield ListDir(path)
-        for entry in entries:
-            yield Unlink(File(f"{path}/{entry.name}"))
-            yield Pause()
-        yield RemoveDir(path)
+        self.departures.add(log)
 
     def checkpoint(self, high_watermarks: Callable[[], Offsets] | None = None) -> Steps[None]:
         """Store everything that logs share, as far as it changed."""

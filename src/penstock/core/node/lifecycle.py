@@ -59,6 +59,9 @@ def _serve(node: Node, context: LogContext) -> Steps[None]:
     expiration_ms = node.settings["producer.id.expiration.ms"]
     context = replace_fields(context, producer_id_expiration_ms=expiration_ms, before_loss=node.lineage.cut)
     directory = LogDirectory(node.settings.log_dir, context)
+    directory.departures.on_left_behind = lambda log, failure: node.log(
+        "error", f"the files in {log.dir} belong to nobody and cannot be removed before the next start: {failure}"
+    )
     node.replicas = Replicas(node.settings, directory, node.replication)
     node.replicas.on_added = node.coordinators.added
     node.replicas.on_removed = node.coordinators.removed

@@ -64,7 +64,7 @@ class Replicas:
         """Act on the difference between two images."""
         self._replication.image_changed(bool(delta.brokers))
         for topic in delta.removed.values():
-            yield from self._remove_topic(topic)
+            self._remove_topic(topic)
         self._configure(image, delta)
         if not self._is_known:
             yield from self._begin(image, now_ms)
@@ -98,7 +98,7 @@ class Replicas:
             if topic is not None and log.topic_id is None:
                 yield from self._directory.adopt(log, topic.id)
             if topic is None or log.topic_id != topic.id or not self._is_placed_here(topic, log.partition):
-                yield from self._directory.remove(log)
+                self._directory.discard(log)
 
     def _is_placed_here(self, topic: TopicImage, index: int) -> bool:
         return index < len(topic) and self._node_id in topic.replicas[index]
@@ -119,7 +119,7 @@ class Replicas:
             if count % CREATED_PER_TURN_MAX == 0:
                 yield Pause()
             if not self._is_placed_here(topic, index):
-                yield from self._remove(current)
+                self._remove(current)
                 continue
             while isinstance(current, Follower) and current.is_cutting:
                 yield Pause()
@@ -209,11 +209,11 @@ class Replicas:
         if partition.leads:
             self.on_removed(partition)
 
-    def _remove(self, partition: Partition) -> Steps[None]:
+    def _remove(self, partition: Partition) -> None:
         """The replica belongs elsewhere now."""
         del self._topics[partition.topic][partition.index]
         self._forget(partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        yield from self._directory.remove(partition.log)
+        self._directory.discard(partition.log)
 
     def _note_flushing(self, partition: Partition) -> None:
         if partition.is_flushed:
@@ -222,7 +222,7 @@ class Replicas:
         else:
             self.flushed.pop(partition, None)
 
-    def _remove_topic(self, topic: TopicImage) -> Steps[None]:
+    def _remove_topic(self, topic: TopicImage) -> None:
         """Forget first, delete then: nobody reaches a partition whose files are going."""
         partitions = self._topics.get(topic.name, {})
         if any(partition.topic_id != topic.id for partition in partitions.values()):
@@ -233,7 +233,7 @@ class Replicas:
         for partition in partitions.values():
             self._forget(partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         for partition in partitions.values():
-            yield from self._directory.remove(partition.log)
+            self._directory.discard(partition.log)
 
     def _configure(self, image: Image, delta: Delta) -> None:
         for key in delta.configs:

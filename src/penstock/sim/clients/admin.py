@@ -71,7 +71,8 @@ class Admin:
             if self._settled(result.error_code, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, result.error_message):
                 break
             yield from self._client.back_off()
-        self._client.world.witness.see(TopicDecided(name, exists=False))
+        is_heard = result.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        self._client.world.witness.see(TopicDecided(name, exists=False, is_heard=is_heard))
 
     def topic_ids(self) -> Script[dict[str, bytes]]:
         """Give all topics with their ids, and tell of it."""

@@ -23,7 +23,7 @@ class RebornBeginsAnew(Invariant):
         match event:
             case Sent(batch) if batch.partition.life:
                 self._note(batch)
-            case TopicDecided(topic, exists=False):
+            case TopicDecided(topic, exists=False, is_heard=False):
                 self._over |= self._lives[topic]
             case Acknowledged(batch, base_offset) if batch.partition.life and base_offset is not None:
                 last = base_offset + len(batch.values)
