@@ -91,6 +91,10 @@ def fill(log: Log, count: int, size: int = 100, timestamp: int = NOW_MS, epoch: 
         append(log, batch_of(b"%d" % offset + b"." * size, timestamp=timestamp + offset), epoch)
 
 
+def offsets_of(files: MemoryFiles, log: Log) -> list[int]:
+    return [record.offset for record in records_of(files, log)]
+
+
 def records_of(files: MemoryFiles, log: Log, start: int | None = None, max_bytes: int = 1 << 20) -> list[Record]:
     """Every record from an offset on, read as a consumer does, slice by slice."""
     offset = log.start_offset if start is None else start

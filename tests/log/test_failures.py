@@ -11,12 +11,8 @@ from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import FileFailure
 from penstock.core.log.log import Log
 from penstock.core.records.batch import read_header
-from tests.log.helpers import SMALL, Settings, append, batch_of, fill, new_log, records_of, reopen
+from tests.log.helpers import SMALL, Settings, append, batch_of, fill, new_log, offsets_of, reopen
 from tests.log.memory_files import MemoryFiles, drive
-
-
-def offsets_of(files: MemoryFiles, log: Log) -> list[int]:
-    return [record.offset for record in records_of(files, log)]
 
 
 @pytest.mark.parametrize("space_bytes", range(0, 900, 37))
@@ -144,7 +140,7 @@ def test_a_failed_sync_takes_the_folder_offline() -> None:
     assert log.synced_offset == 0
 
 
-def begin_second_file(files: MemoryFiles, log: Log) -> int:
+def begin_second_file(log: Log) -> int:
     """Append until something waits for the first file's name to last; gives where the second file begins."""
     while not log.is_rootless:
         fill(log, 1)
@@ -159,7 +155,7 @@ def test_what_waits_for_the_first_file_is_given_up_when_its_sync_fails(seed: int
     log = new_log(files)
     files.delay = Random(seed)
     files.sync_failure = FileFailure(errno.EIO, "the disk is gone")
-    kept = begin_second_file(files, log)
+    kept = begin_second_file(log)
     heard: list[int] = []
     log.on_progress = lambda: heard.append(log.end_offset)
     files.finish_all()
@@ -177,7 +173,7 @@ def test_what_waits_for_the_first_file_is_given_up_when_there_is_no_room_to_sync
     files = MemoryFiles()
     log = new_log(files)
     files.delay = Random(seed)
-    kept = begin_second_file(files, log)
+    kept = begin_second_file(log)
     files.space_bytes = sum(write.end_offset <= kept for write in log.writes) * 1000
     while log.written_offset < kept:
         assert files.finish_one()

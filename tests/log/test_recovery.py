@@ -22,6 +22,7 @@ from tests.log.helpers import (
     fill,
     load,
     new_log,
+    offsets_of,
     records_of,
     reopen,
 )
@@ -351,8 +352,13 @@ def copy_at(log: Log, offset: int, size: int = 900) -> None:
     log.write_accepted()
 
 
-def offsets_of(files: MemoryFiles, log: Log) -> list[int]:
-    return [record.offset for record in records_of(MemoryFiles(files.disk), log)]
+def cut_within_a_gap(files: MemoryFiles) -> Log:
+    """A log with three records that ends at 90."""
+    log = new_log(files)
+    fill(log, 3)
+    copy_at(log, 90, size=1)
+    drive(files, log.truncate_to(90))
+    return log
 
 
 @pytest.mark.parametrize("synced", [False, True])
@@ -371,10 +377,7 @@ def test_a_gap_between_two_files_is_no_loss(synced: bool) -> None:
 
 def test_a_log_that_was_cut_within_a_gap_goes_on_in_another_file() -> None:
     files = MemoryFiles()
-    log = new_log(files)
-    fill(log, 3)
-    copy_at(log, 90, size=1)
-    drive(files, log.truncate_to(90))
+    log = cut_within_a_gap(files)
     copy_at(log, 90)
     assert len(log.segments) == 2
     assert offsets_of(files, reopen(files)) == [0, 1, 2, 90]
@@ -395,10 +398,7 @@ def test_a_leader_goes_on_below_a_gap_whose_other_side_was_lost() -> None:
 
 def test_no_offset_is_given_twice_when_all_below_a_gap_expires() -> None:
     files = MemoryFiles()
-    log = new_log(files)
-    fill(log, 3)
-    copy_at(log, 90, size=1)
-    drive(files, log.truncate_to(90))
+    log = cut_within_a_gap(files)
     drive(files, log.retain(NOW_MS + 8 * 86_400_000))
     assert not log.size_bytes()
     assert (log.start_offset, log.end_offset) == (90, 90)

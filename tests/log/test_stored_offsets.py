@@ -96,7 +96,7 @@ def test_a_checkpoint_that_is_under_way_stores_nothing_of_a_log_that_goes(seed: 
     tasks = Tasks(files)
     for _ in range(3):
         tasks.run(directory.checkpoint(marked))
-    remove(files, directory, log)
+    directory.discard(log)
     again = created(files, directory, bytes(16))
     files.finish_all()
     files.delay = None

@@ -78,7 +78,7 @@ class Departures:
 
     def _rename(self, logs: list[Log]) -> Steps[None]:
         """Before this nothing of a log may be under way, or it would reach the folder of the next one."""
-        while any(log.is_flushing or log.is_maintaining or log.writes or log.is_repairing for log in logs):
+        while any(log.is_flushing or log.is_maintaining or log.is_writing for log in logs):
             yield Pause()
         folders = [self._name_for(log) for log in logs]
         results: list[object] = yield Together(

@@ -122,7 +122,7 @@ def _settle_owner(log: Log) -> Steps[None]:
 
 def close(log: Log) -> Steps[None]:
     """Sync everything, with whole indexes and a snapshot at the end, so that opening needs no scan."""
-    while log.is_maintaining or log.writes or log.is_repairing:
+    while log.is_maintaining or log.is_writing:
         yield Pause()
     log.blocked = "the log is closed"
     if log.failure is not None:

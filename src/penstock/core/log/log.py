@@ -236,6 +236,11 @@ class Log:
 
     # What is in flight
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether appends are in flight, or one that failed is being undone."""
+        return bool(self.writes) or self.is_repairing
+
     def _await_write(self, segment: Segment, batches: list[Buffer], headers: list[BatchHeader]) -> None:
         """Queue a write behind those in flight. One file's first write waits for the last one of the file before, so
         that after a crash the log is whole up to some offset and empty behind it."""

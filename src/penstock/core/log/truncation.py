@@ -46,8 +46,7 @@ def repair(log: Log) -> Steps[None]:
 
 def truncate_to(log: Log, offset: int) -> Steps[None]:
     """Cut off everything from `offset` on; appends are refused meanwhile."""
-    assert not log.writes, "nothing may be in flight"
-    assert not log.is_repairing, "nothing may be in flight"
+    assert not log.is_writing, "nothing may be in flight"
     if offset >= log.end_offset:
         return
     log.blocked = "the log is being truncated"
@@ -81,8 +80,7 @@ def _truncate(log: Log, offset: int) -> Steps[None]:
 def restart_at(log: Log, offset: int, now_ms: int) -> Steps[None]:
     """Give up everything and go on at `offset`, as a follower does whose leader no longer has what would come next.
     The newest goes first, so that whatever a power loss leaves of this is a log that once was."""
-    assert not log.writes, "nothing may be in flight"
-    assert not log.is_repairing, "nothing may be in flight"
+    assert not log.is_writing, "nothing may be in flight"
     log.blocked = "the log begins anew"
     while log.is_flushing or log.is_maintaining or log.is_cleaning or log.is_packing:
         yield Pause()

@@ -271,7 +271,7 @@ class Driver:
 
     def _replace(self, decision: Truncate | Install) -> Steps[None]:
         if isinstance(decision, Truncate):
-            while self._log.writes or self._log.is_repairing:
+            while self._log.is_writing:
                 yield Pause()
             yield from self._log.truncate_to(decision.offset)
             self.raft_log.take_losses()

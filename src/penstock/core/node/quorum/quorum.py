@@ -275,7 +275,7 @@ class Quorum:
         """A snapshot takes the place of the log and of the image."""
         loaded = yield from self._files.complete(snapshot)
         self._is_installing = True
-        while self._is_replaying or self.log.writes or self.log.is_repairing:
+        while self._is_replaying or self.log.is_writing:
             yield Pause()
         yield from self.log.restart_at(snapshot.id.end_offset, self._node.now_ms)
         delta = difference(self._committed, loaded.image)
