@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.base.ports import Steps
+from penstock.core.base.ports import File, FileFailure, FileOp, Read, Steps
 from penstock.core.log import cleaner, compaction
 from penstock.core.log.compaction import OffsetMap, map_single
 from penstock.core.log.compaction_txns import TransactionFilter
@@ -296,6 +296,37 @@ def test_a_process_may_die_at_any_operation_of_a_cleaning(power_loss: bool) -> N
         put(again, b"key-0", b"new")
         count += 1
     assert count > 60
+
+
+@pytest.mark.parametrize("purges", [False, True])
+def test_a_file_that_was_replaced_is_not_taken_for_the_one_replaced_before(purges: bool) -> None:
+    """A slow reader may still hold what an earlier cleaning has set aside, closed, when the next one does the same."""
+    files = MemoryFiles()
+    log = new_log(files, replace(COMPACT, file_delete_delay_ms=500))
+    held: list[tuple[File, bytes]] = []
+    for number in range(3):
+        if purges:
+            drive(files, log.purge(NOW_MS + 10_000))
+        for key in (b"k", b"other"):
+            put(log, key, bytes(number + 1))
+            log.roll(NOW_MS)
+        first = log.segments[0].log
+        held.append((first, files.content(first.path)))
+        clean(files, log)
+    removed = held[:-1] if purges else []
+    for file, content in held:
+        if (file, content) in removed:
+            with pytest.raises(FileFailure):
+                drive(files, one(Read(file, 0, len(content))))
+        else:
+            assert files.content(file.path) == content
+    again = reopen(files, COMPACT)
+    assert not [path for path in files.paths() if path.endswith(".deleted")]
+    assert [record.value for record in records_of(files, again)] == [bytes(3), bytes(3)]
+
+
+def one(op: FileOp) -> Steps[Any]:
+    return (yield op)
 
 
 def test_a_log_that_changed_meanwhile_is_left_as_it_is() -> None:

@@ -19,6 +19,7 @@ REGRESSIONS = {
     400_440_548: "what waited for the first file was written when the sync of it had failed, and came back without it",
     887_350_419: "compaction had taken a batch among a producer's last five, and after a crash it was sent again",
     110_390_524: "the judge took it that a node that knows of a deletion has acted on it, though its disk was slow",
+    616_730_529: "a slow reader took the file that compaction had replaced last for the one replaced before it",
     1407: "a second copy, under another producer id, was taken for a record out of order when the first was deleted",
 }
 LOG_REGRESSIONS = {

@@ -31,7 +31,7 @@ class Listing:
 
     def staged(self, *stages: str) -> list[tuple[int, str, str]]:
         """(offset, kind, stage) of the files at these stages."""
-        return [(offset, *key) for key, sizes in self._sizes.items() if key[1] in stages for offset in sizes]
+        return [(offset, *key) for key, sizes in self._sizes.items() if key[1].endswith(stages) for offset in sizes]
 
 
 def tidy(folder: str) -> Steps[Listing]:

@@ -144,7 +144,7 @@ class Log:
         self.is_new = False
         # Writes to the next file are held until the name of the first one lasts.
         self.is_rootless = False
-        self.trash: list[tuple[int, File]] = []
+        self.trash: dict[str, tuple[int, File]] = {}
         self.unsynced_since_ms: int | None = None
         self._recent_offsets = array("q")
         self._recent_positions = array("q")
@@ -480,7 +480,7 @@ class Log:
     def files(self) -> list[File]:
         """Every file that the log may have used, those set aside for deletion too."""
         used = [file for segment in self.segments for file in segment.files()]
-        return used + [file for _, file in self.trash]
+        return used + [file for _, file in self.trash.values()]
 
     def size_bytes(self) -> int:
         return sum(segment.size_bytes for segment in self.segments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Final, NamedTuple
 
 LOG: Final = ".log"
@@ -16,6 +17,9 @@ CLEANED: Final = ".cleaned"
 SWAP: Final = ".swap"
 DELETED: Final = ".deleted"
 TEMPORARY: Final = ".tmp"
+
+NOWHERE: Final = ""
+"""The path of a file that is no more."""
 
 SEGMENT_KINDS: Final = (LOG, INDEX, TIME_INDEX, TXN_INDEX)
 
@@ -33,7 +37,7 @@ DELETED_DIR: Final = "-delete"
 METADATA_DIR: Final = "__cluster_metadata-0"
 
 _FILE: Final = re.compile(
-    r"(\d{20})(\.log|\.index|\.timeindex|\.txnindex|\.snapshot)(\.cleaned|\.swap|\.deleted)?", re.ASCII
+    r"(\d{20})(\.log|\.index|\.timeindex|\.txnindex|\.snapshot)(\.cleaned|\.swap|(?:\.\d+)?\.deleted)?", re.ASCII
 )
 _DIR: Final = re.compile(r"([a-zA-Z0-9._-]{1,249})-(\d{1,10})", re.ASCII)
 
@@ -48,6 +52,16 @@ class FileName(NamedTuple):
 
 def path_of(folder: str, offset: int, kind: str, stage: str = "") -> str:
     return f"{folder}/{offset:020d}{kind}{stage}"
+
+
+def path_of_removed(path: str, taken: Container[str]) -> str:
+    """The name under which a removed file waits for its end. An earlier one that had the same name may still be
+    waiting, and who reads that must not come upon this one."""
+    found, number = path + DELETED, 1
+    while found in taken:
+        number += 1
+        found = f"{path}.{number}{DELETED}"
+    return found
 
 
 def parse_file(name: str) -> FileName | None:

@@ -6,11 +6,11 @@ import errno
 from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.base.ports import Append, FileFailure, Pause, Rename, Steps, Unlink
+from penstock.core.base.ports import Append, File, FileFailure, Pause, Rename, Steps, Unlink
 from penstock.core.log import snapshots
 from penstock.core.log.durable import SyncFailed, sync_folder
 from penstock.core.log.flushing import flush
-from penstock.core.log.names import DELETED
+from penstock.core.log.names import NOWHERE, path_of_removed
 from penstock.core.log.segment import Segment
 
 if TYPE_CHECKING:
@@ -126,20 +126,28 @@ def set_aside(log: Log, segment: Segment, now_ms: int) -> Steps[None]:
         log.context.index_cache.drop(index)
     for file in segment.files():
         try:
-            yield Rename(file, file.path + DELETED)
+            yield Rename(file, path_of_removed(file.path, log.trash))
         except FileFailure as failure:
             if failure.lacks_room:
-                yield Unlink(file)
+                yield from remove(file)
             elif failure.errno != errno.ENOENT:
                 raise
         else:
-            log.trash.append((now_ms + log.settings.file_delete_delay_ms, file))
+            log.trash[file.path] = now_ms + log.settings.file_delete_delay_ms, file
 
 
 def purge(log: Log, now_ms: int) -> Steps[None]:
     """Unlink what was set aside long enough ago; a big file takes a while, so others get their turn between two."""
-    due = [file for time_ms, file in log.trash if time_ms <= now_ms]
-    log.trash = [entry for entry in log.trash if entry[0] > now_ms]
+    due = [file for time_ms, file in log.trash.values() if time_ms <= now_ms]
     for file in due:
-        yield Unlink(file)
+        path = file.path
+        yield from remove(file)
+        log.trash.pop(path, None)
         yield Pause()
+
+
+def remove(file: File) -> Steps[None]:
+    """Unlink a file that somebody may still read, perhaps by its name: that will be another's, and must not lead to
+    it."""
+    yield Unlink(file)
+    file.path = NOWHERE

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.core.base.ports import Pause, Size, Steps, Truncate, Unlink
+from penstock.core.base.ports import Pause, Size, Steps, Truncate
 from penstock.core.log import flushing, replay, snapshots
 from penstock.core.log.durable import sync_file, sync_folder
 from penstock.core.log.producers import Producers, SuspendedProducers
 from penstock.core.log.reader import locate
-from penstock.core.log.retention import anchor
+from penstock.core.log.retention import anchor, remove
 from penstock.core.log.segment import Segment
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _truncate(log: Log, offset: int) -> Steps[None]:
     drop_unwritten(log, segment, position)
     for later in dropped:
         for file in later.files():
-            yield Unlink(file)
+            yield from remove(file)
     yield from _cut(segment, log.end_offset, position)
     yield from _drop_snapshots(log, log.end_offset)
     yield from sync_folder(log.dir)
@@ -125,7 +125,7 @@ def _discard(log: Log, segment: Segment) -> Steps[None]:
         yield from index.settle()
         log.context.index_cache.drop(index)
     for file in segment.files():
-        yield Unlink(file)
+        yield from remove(file)
 
 
 def _segment_of(log: Log, offset: int) -> Segment:
