@@ -1,4 +1,4 @@
-"""How long producers wait when a node dies, hangs or is cut off: `python -m tests.chaos.gaps --help`
+"""How long producers wait when a node dies, hangs, is cut off or has a full disk: `python -m tests.chaos.gaps --help`
 
 The victim leads partitions, follows others, and controls the cluster or not. Beside the longest gap that a producer
 saw stands how long it took until somebody named other leaders: the rest of the gap is the client's own. Of two that are
@@ -28,7 +28,7 @@ from tests.waiting import wait_until
 
 SECONDS_MAX = 60.0
 HELD_SECONDS = 6.0
-LIMITS = {"kill": 1.0, "pause": 3.0, "cut off": 3.0, "cut link": 3.0}
+LIMITS = {"kill": 1.0, "pause": 3.0, "cut off": 3.0, "cut link": 3.0, "full disk": 3.0}
 """The longest gap in seconds that a producer may see, on a machine that has nothing else to do."""
 
 
@@ -69,13 +69,14 @@ def measure(cluster: ChaosCluster, load: Load, kind: str, controls: bool) -> Gap
 
 
 def _wait_for_preferred(cluster: ChaosCluster) -> None:
-    """Let every node lead one partition, so that whoever is hurt leads something."""
-    cluster.admin.elect_leaders(ElectionType.PREFERRED).result(SECONDS_MAX)
-    wait_until(
-        lambda: len({cluster.leader_of(TOPIC, each) for each in range(len(cluster.nodes))}) == len(cluster.nodes),
-        timeout_s=SECONDS_MAX,
-        what="every node leads",
-    )
+    """Let every node lead one partition, so that whoever is hurt leads something. It is asked for again: who was full a
+    moment ago is not elected before it has said that it has room."""
+
+    def does_every_node_lead() -> bool:
+        cluster.admin.elect_leaders(ElectionType.PREFERRED).result(SECONDS_MAX)
+        return len({cluster.leader_of(TOPIC, each) for each in range(len(cluster.nodes))}) == len(cluster.nodes)
+
+    wait_until(does_every_node_lead, timeout_s=SECONDS_MAX, what="every node leads")
 
 
 def main() -> int:

@@ -114,7 +114,6 @@ class Cluster:
         beat = self.heartbeats.beat(self.image, self.settings, request)
         for sweep in beat.sweeps:
             self.sweep(sweep)
-        self.apply(beat.records)
         return beat
 
     def tick(self, now_ms: int) -> list[int]:

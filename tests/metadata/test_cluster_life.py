@@ -10,6 +10,7 @@ import pytest
 
 from penstock.core.base.errors import ApiError
 from penstock.core.metadata import sweep as sweeping
+from penstock.core.metadata.brokers import FULL_DIRECTORY
 from penstock.core.metadata.elections import balancing
 from penstock.core.metadata.fold import fold
 from penstock.core.metadata.heartbeats import Heartbeats, State
@@ -53,6 +54,7 @@ class Life(Cluster):
     def live(self) -> None:
         kinds: list[Callable[[], None]] = [self.go, self.come, self.come, self.stop, self.go_on, self.go_on]
         kinds += [self.catch_up, self.catch_up, self.move, self.balance, self.fail_over, self.change_topics]
+        kinds += [self.fill, self.empty]
         kind = self.random.choice(kinds)
         before = self.image
         try:
@@ -92,6 +94,17 @@ class Life(Cluster):
             self.sweep(plan_unregistration(self.image, self.settings, self.heartbeats, broker_id))
         elif self.beat(broker_id, want_shut_down=True).state is State.SHUTTING_DOWN:
             self.heartbeats.handed_over(broker_id, self.image.offset)
+
+    def fill(self) -> None:
+        self.tell_cordoned(FULL_DIRECTORY)
+
+    def empty(self) -> None:
+        self.tell_cordoned()
+
+    def tell_cordoned(self, *directories: bytes) -> None:
+        broker_id = self.some_broker()
+        if broker_id in self.image.brokers:
+            self.beat(broker_id, cordoned_log_dirs=list(directories))
 
     def go_on(self) -> None:
         if self.under_way:
@@ -146,6 +159,8 @@ class Life(Cluster):
         active = {each for each in partition.replicas if self.image.is_active(each)}
         assert set(partition.isr) <= active, "somebody who is not alive counts as in sync"
         assert partition.leader == NO_LEADER or partition.leader in partition.isr
+        full = self.image.full_brokers()
+        assert partition.leader not in full or set(partition.isr) <= full, "a full disk leads, and another could"
         if partition.leader == NO_LEADER:
             assert not active & {*partition.isr, *partition.standing.elr}, "somebody could lead, and nobody does"
 
@@ -170,4 +185,5 @@ def test_what_every_image_satisfies(monkeypatch: pytest.MonkeyPatch) -> None:
         again, _ = fold(Image(), image_records(life.image), life.image.offset)
         assert content(again) == content(life.image)
     print(f"\n{len(SEEDS)} lives: {dict(sorted(counts.items()))}")
-    assert all(counts[kind] >= 50 for kind in ("go", "come", "stop", "go_on", "move", "fail_over", "change_topics"))
+    often = ("go", "come", "stop", "go_on", "move", "fail_over", "change_topics", "fill", "empty")
+    assert all(counts[kind] >= 50 for kind in often)

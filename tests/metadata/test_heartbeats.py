@@ -5,9 +5,16 @@ from __future__ import annotations
 import pytest
 
 from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.metadata.brokers import FULL_DIRECTORY
+from penstock.core.metadata.elections import balancing
+from penstock.core.metadata.features import METADATA_VERSION
 from penstock.core.metadata.heartbeats import Heartbeats, State
 from penstock.core.metadata.image import NO_LEADER
-from penstock.core.wire.stored.cluster_metadata import BrokerRegistrationChangeRecord, PartitionChangeRecord
+from penstock.core.wire.stored.cluster_metadata import (
+    BrokerRegistrationChangeRecord,
+    FeatureLevelRecord,
+    PartitionChangeRecord,
+)
 from tests.metadata.cluster import SESSION_MS, Cluster, directory_of, topic_id
 
 
@@ -176,9 +183,67 @@ def test_a_directory_that_fails_takes_its_partitions_with_it() -> None:
 
 def test_cordoned_directories_are_written_down_once() -> None:
     cluster = Cluster([1])
-    assert cluster.beat(1, cordoned_log_dirs=[directory_of(1)]).records
+    assert cluster.beat(1, cordoned_log_dirs=[directory_of(1)]).sweeps
     assert not cluster.broker(1).takes_replicas
-    assert not cluster.beat(1, cordoned_log_dirs=[directory_of(1)]).records
-    assert not cluster.beat(1).records, "an older broker does not tell"
+    assert not cluster.beat(1, cordoned_log_dirs=[directory_of(1)]).sweeps
+    assert not cluster.beat(1).sweeps, "an older broker does not tell"
     cluster.beat(1, cordoned_log_dirs=[])
     assert cluster.broker(1).takes_replicas
+
+
+def test_where_the_metadata_has_no_room_for_it_nothing_is_said_of_cordoned_directories() -> None:
+    cluster = Cluster([1])
+    cluster.apply([FeatureLevelRecord(name=METADATA_VERSION, feature_level=29)])
+    assert not cluster.beat(1, cordoned_log_dirs=[directory_of(1)]).sweeps, "it would be said again and again"
+
+
+class TestFull:
+    def test_a_full_disk_hands_over_what_others_can_lead(self) -> None:
+        cluster = Cluster([1, 2, 3])
+        cluster.create("t", [1, 2, 3], [2, 1, 3])
+        cluster.create("alone", [1])
+        cluster.beat(1, cordoned_log_dirs=[FULL_DIRECTORY])
+        assert [cluster.partition("t", index).leader for index in range(2)] == [2, 2]
+        assert cluster.partition("alone").leader == 1, "it can be read"
+        assert cluster.partition("t", 0).isr == (1, 2, 3), "it goes on to follow"
+        assert not cluster.beat(1, cordoned_log_dirs=[FULL_DIRECTORY]).sweeps, "it is known already"
+        cluster.beat(1, cordoned_log_dirs=[])
+        assert cluster.partition("t", 0).leader == 2, "balancing gives it back"
+        cluster.sweep(balancing(cluster.image, cluster.settings))
+        assert cluster.partition("t", 0).leader == 1
+
+    def test_one_full_disk_is_as_good_as_another(self) -> None:
+        cluster = Cluster([1, 2])
+        cluster.create("t", [1, 2])
+        cluster.beat(2, cordoned_log_dirs=[FULL_DIRECTORY])
+        cluster.beat(1, cordoned_log_dirs=[FULL_DIRECTORY])
+        assert cluster.partition().leader == 1
+        cluster.beat(2, cordoned_log_dirs=[])
+        assert cluster.partition().leader == 2, "now there is room on one of them"
+
+    def test_who_is_cordoned_by_its_settings_leads_on(self) -> None:
+        cluster = Cluster([1, 2])
+        cluster.create("t", [1, 2])
+        cluster.beat(1, cordoned_log_dirs=[directory_of(1)])
+        assert cluster.partition().leader == 1
+        assert not cluster.broker(1).is_full
+
+    def test_a_full_disk_gets_replicas_but_does_not_lead_them(self) -> None:
+        cluster = Cluster([1, 2])
+        cluster.beat(1, cordoned_log_dirs=[FULL_DIRECTORY])
+        assert cluster.broker(1).takes_replicas
+        assert not cluster.broker(1).takes_copies
+        cluster.create("t", [1, 2])
+        cluster.create("alone", [1])
+        assert (cluster.partition("t").leader, cluster.partition("alone").leader) == (2, 1)
+
+    def test_the_next_controller_finishes_the_handing_over(self) -> None:
+        cluster = Cluster([1, 2])
+        cluster.create("t", [1, 2])
+        told = BrokerRegistrationChangeRecord(
+            broker_id=1, broker_epoch=cluster.broker(1).epoch, cordoned_log_dirs=[FULL_DIRECTORY]
+        )
+        cluster.apply([told])
+        for sweep in Heartbeats(cluster.image, SESSION_MS, 0).take_over(cluster.image, cluster.settings):
+            cluster.sweep(sweep)
+        assert cluster.partition().leader == 2

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.metadata.brokers import BrokerImage
+from penstock.core.metadata.brokers import FULL_DIRECTORY, BrokerImage
 from penstock.core.metadata.image import NO_LEADER, RECOVERED, RECOVERING, Image, PartitionImage, Standing
 from penstock.core.metadata.partition_change import Election, PartitionChange
 from penstock.core.metadata.reassignment import Move, completed
@@ -17,12 +18,17 @@ from penstock.core.metadata.rules import TopicRules
 TOPIC = b"t" * 16
 
 
-def image_of(alive: set[int]) -> Image:
-    return Image(brokers={each: BrokerImage(each, 0, b"", (), fenced=each not in alive) for each in range(6)})
+def image_of(alive: set[int], full: Collection[int] = ()) -> Image:
+    def broker(each: int) -> BrokerImage:
+        return BrokerImage(each, 0, b"", (), fenced=each not in alive, cordoned=(FULL_DIRECTORY,) * (each in full))
+
+    return Image(brokers={each: broker(each) for each in range(6)})
 
 
-def rules_of(alive: set[int], *, elr: bool = True, min_insync: int = 1, unclean: bool = False) -> TopicRules:
-    return TopicRules(image_of(alive), elr, min_insync, unclean)
+def rules_of(
+    alive: set[int], *, elr: bool = True, min_insync: int = 1, unclean: bool = False, full: Collection[int] = ()
+) -> TopicRules:
+    return TopicRules(image_of(alive, full), elr, min_insync, unclean)
 
 
 def partition_of(
@@ -112,6 +118,16 @@ def test_the_preferred_leader_takes_over_only_when_asked() -> None:
     assert PartitionChange(rules_of({2}), before, Election.PREFERRED).record(TOPIC, 0) is None
 
 
+def test_a_full_disk_leads_only_where_nobody_else_can() -> None:
+    before = partition_of((1, 2, 3), (1, 2), 1)
+    assert after(PartitionChange(rules_of({1, 2, 3}, full={1}), before)).leader == 2
+    assert PartitionChange(rules_of({1, 3}, full={1}), before).record(TOPIC, 0) is None
+    assert PartitionChange(rules_of({1, 2}, full={1, 2}), before).record(TOPIC, 0) is None
+    assert after(PartitionChange(rules_of({2, 3}, full={2, 3}, unclean=True), before)).leader == 2
+    led = partition_of((1, 2), (1, 2), 2)
+    assert PartitionChange(rules_of({1, 2}, full={1}), led, Election.PREFERRED).record(TOPIC, 0) is None
+
+
 def test_a_replica_in_a_lost_directory_does_not_lead() -> None:
     broker = BrokerImage(1, 0, b"", (), fenced=False, directories=(b"d" * 16,))
     other = BrokerImage(2, 0, b"", (), fenced=False)
@@ -191,7 +207,8 @@ def cases(draw: st.DrawFn) -> Case:
     alive = frozenset(draw(st.sets(st.integers(0, 5))))
     broker = draw(st.sampled_from([*replicas, 99]))
     unclean = draw(st.booleans())
-    rules = rules_of(set(alive) - {broker}, elr=elr, min_insync=min_insync, unclean=unclean)
+    full = draw(st.sets(st.integers(0, 5)))
+    rules = rules_of(set(alive) - {broker}, elr=elr, min_insync=min_insync, unclean=unclean, full=full)
     election = draw(st.sampled_from([None, *Election]))
     return Case(
         rules, alive - {broker}, partition_of(replicas, isr, leader, standing), election, broker, draw(st.booleans())
@@ -226,9 +243,10 @@ def test_what_holds_after_every_change(case: Case) -> None:
 @given(cases())
 def test_a_leader_is_found_whenever_one_can_be_trusted(case: Case) -> None:
     found = dropped(case.rules, case.before, case.broker, distrust=case.distrust, election=case.election)
-    in_sync = set(case.before.isr) - {case.broker}
+    in_sync, full = set(case.before.isr) - {case.broker}, case.rules.image.full_brokers()
     if in_sync & case.alive:
         assert found.leader in in_sync
+        assert in_sync & case.alive <= full or found.leader not in full
         assert found.standing.recovery == case.before.standing.recovery
 
 

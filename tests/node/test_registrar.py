@@ -27,6 +27,7 @@ class Life:
     def __init__(self, registration: Response, heartbeat: Response) -> None:
         self.settings = BrokerSettings({**FILE, "initial.broker.registration.timeout.ms": str(PATIENCE_MS)})
         self.deadlines = Deadlines()
+        self.disk_full = False
         self.now_ms = 0
         self.registration, self.heartbeat = registration, heartbeat
         self.registrar = Registrar(self, self._ask, lambda: 0)

@@ -42,8 +42,8 @@ class TestRefused:
 
 
 class TestLost:
-    def test_a_leader_goes_on_without_what_was_never_written(self) -> None:
-        alone = Alone()
+    def test_the_only_voter_goes_on_without_what_was_never_written(self) -> None:
+        alone = Alone(1)
         alone.become_leader()
         end_offset = alone.log.end_offset
         alone.raft.append([b"x"], 1, alone.now_ms)
@@ -53,13 +53,25 @@ class TestLost:
         assert isinstance(alone.raft.role, Leader)
         assert alone.raft.append([b"y"], 1, alone.now_ms) == end_offset
 
-    def test_a_leader_whose_epoch_has_no_beginning_resigns(self) -> None:
+    def test_a_leader_without_room_lets_another_lead(self) -> None:
         alone = Alone()
         alone.become_leader()
-        alone.log.truncate(0)
+        end_offset = alone.log.end_offset
+        alone.raft.append([b"x"], 1, alone.now_ms)
+        alone.log.truncate(end_offset)
         alone.raft.on_lost(alone.now_ms)
         alone.settle()
         assert isinstance(alone.raft.role, Resigned)
+
+    def test_the_only_voter_opens_another_epoch_where_one_has_no_beginning(self) -> None:
+        alone = Alone(1)
+        alone.become_leader()
+        epoch = alone.raft.election.epoch
+        alone.log.truncate(0)
+        alone.raft.on_lost(alone.now_ms)
+        alone.settle()
+        assert isinstance(alone.raft.role, Leader)
+        assert alone.raft.election.epoch > epoch
 
 
 class TestBlocked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.core.metadata.image import Image, PartitionImage, ReplicaSet, TopicImage
+from penstock.core.metadata.image import NO_LEADER, Image, PartitionImage, ReplicaSet, TopicImage
 from penstock.sim.events import InSync, Leads, Partition, Witness
 from penstock.sim.model import OFFSETS_TOPIC
 from penstock.sim.trace import Trace
@@ -92,6 +92,8 @@ class Overview:
     def _count(self, partition: Partition, old: PartitionImage, new: PartitionImage) -> None:
         counts = self._trace.counts
         counts["in-sync-shrinks"] += len(new.isr) < len(old.isr)
+        is_relieved = old.leader in self.newest.full_brokers() and new.leader not in (old.leader, NO_LEADER)
+        counts["full-disks-relieved"] += is_relieved
         # One that only takes replicas away is done at once; nobody ever sees it under way.
         is_moved = old.is_reassigning or set(old.replicas) != set(new.replicas)
         counts["reassignments"] += is_moved and not new.is_reassigning

@@ -53,6 +53,7 @@ CLUSTER_MUST_HAPPEN = (
     "records-acknowledged",
     "elections",
     "in-sync-shrinks",
+    "full-disks-relieved",
     "truncations",
     "snapshot-loads",
     "reassignments",

@@ -223,6 +223,12 @@ def produced(cluster: Nodes, number: int, index: int) -> tuple[int, float]:
     return answer.responses[0].partition_responses[0].error_code, took
 
 
+def in_sync(cluster: Nodes, number: int, index: int) -> tuple[int, ...]:
+    topic = cluster.node(number).image.topic("t")
+    assert topic is not None
+    return topic.isrs[index]
+
+
 def test_a_leader_goes_on_without_a_follower_that_only_it_does_not_hear() -> None:
     cluster = serving()
     leader, follower = (each for each in NODES if each != cluster.controller)
@@ -231,9 +237,8 @@ def test_a_leader_goes_on_without_a_follower_that_only_it_does_not_hear() -> Non
     code, took = produced(cluster, leader, index)
     assert code == ErrorCode.NONE
     assert took < 2.5, "it need not count as slow before"
-    topic = cluster.node(leader).image.topic("t")
-    assert topic is not None
-    assert set(topic.isrs[index]) == {leader, cluster.controller}
+    # The answer that frees the producer may come before the metadata that says so to everybody.
+    cluster.wait(lambda: set(in_sync(cluster, leader, index)) == {leader, cluster.controller})
     scheduler = cluster.world.scheduler
     for _ in range(20):
         scheduler.run_until(scheduler.now_us + SECOND // 2)

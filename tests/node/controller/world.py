@@ -120,6 +120,7 @@ class Machine:
         self.id = node_id
         self.settings = world.settings
         self.deadlines = Deadlines()
+        self.disk_full = False
         self.tasks = Tasks(_Pauses(world, self))  # type: ignore[arg-type]  # only pauses are asked of it
         self.notes: list[str] = []
         self.is_dead = False

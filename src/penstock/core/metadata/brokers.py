@@ -24,6 +24,9 @@ NO_BROKER = -1
 MIGRATING_DIRECTORY = bytes(16)
 UNASSIGNED_DIRECTORY = (1).to_bytes(16, "big")
 LOST_DIRECTORY = (2).to_bytes(16, "big")
+FULL_DIRECTORY = (99).to_bytes(16, "big")
+"""Kafka's heartbeat has no field for a disk that takes no more records. It is told as one more cordoned directory of
+this id, which no directory has."""
 RESERVED_DIRECTORIES_END = (100).to_bytes(16, "big")
 """Directory ids below this one are names for special cases."""
 
@@ -76,9 +79,20 @@ class BrokerImage:
         return not self.directories or self.cordoned is None or bool(set(self.directories) - set(self.cordoned))
 
     @property
+    def is_full(self) -> bool:
+        """Whether its disk takes no more records from producers: it goes on to follow, and leads where nobody else
+        can."""
+        return self.cordoned is not None and FULL_DIRECTORY in self.cordoned
+
+    @property
     def takes_replicas(self) -> bool:
         """Whether new replicas may be placed on it, perhaps before it is back."""
         return self.has_room and not self.in_controlled_shutdown
+
+    @property
+    def takes_copies(self) -> bool:
+        """Whether replicas that are elsewhere may be moved to it."""
+        return self.takes_replicas and not self.is_full
 
     def has_online(self, directory: bytes) -> bool:
         """Whether a replica in this directory can be read."""

@@ -1,4 +1,4 @@
-"""What becomes of a broker's partitions when it is fenced, shuts down, comes back or is forgotten.
+"""What becomes of a broker's partitions when it is fenced, shuts down, comes back, is full or is forgotten.
 
 Leaving always has the same order: first a record that keeps the broker out of new in-sync sets, then its partitions,
 then what makes the departure complete.
@@ -6,11 +6,11 @@ then what makes the departure complete.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import partial
 
 from penstock.core.base.settings import BrokerSettings
-from penstock.core.metadata.brokers import BrokerImage
+from penstock.core.metadata.brokers import FULL_DIRECTORY, BrokerImage
 from penstock.core.metadata.image import Image, TopicImage
 from penstock.core.metadata.partition_change import PartitionChange
 from penstock.core.metadata.rules import has_eligible_leaders, rules_for
@@ -72,6 +72,30 @@ def losing_directories(
         return [index for index in topic.counting_on(broker.id) if _is_on(topic, index, broker.id, offline)]
 
     return Sweep(image, find, partial(_drop, settings, broker.id, False), opening=[record])
+
+
+def cordoning(image: Image, settings: BrokerSettings, broker: BrokerImage, cordoned: Sequence[bytes]) -> Sweep:
+    """The broker says which of its directories take no new replicas, and whether its disk is full."""
+    record = BrokerRegistrationChangeRecord(
+        broker_id=broker.id, broker_epoch=broker.epoch, cordoned_log_dirs=list(cordoned)
+    )
+    full = image.full_brokers() - {broker.id}
+    if FULL_DIRECTORY in cordoned:
+        return _relieving(image, settings, full | {broker.id}, opening=[record])
+    # Who has room again can take over what others would rather not lead.
+    return _relieving(image, settings, full if broker.is_full else frozenset(), opening=[record])
+
+
+def relieving(image: Image, settings: BrokerSettings) -> Sweep:
+    """Partitions that are led from a full disk look whether another can lead them."""
+    return _relieving(image, settings, image.full_brokers())
+
+
+def _relieving(
+    image: Image, settings: BrokerSettings, full: Set[int], *, opening: Sequence[StoredRecord] = ()
+) -> Sweep:
+    find = (lambda topic: topic.led_by(full)) if full else None
+    return Sweep(image, find, partial(_reconsider, settings), opening=opening)
 
 
 def abandoned(image: Image, settings: BrokerSettings, broker: BrokerImage) -> Sweep:

@@ -13,18 +13,19 @@ from penstock.core.base.settings import BrokerSettings
 from penstock.core.metadata.brokers import BrokerImage, check_epoch
 from penstock.core.metadata.departures import (
     abandoned,
+    cordoning,
     fencing,
     leaderless,
     losing_directories,
+    relieving,
     shutting_down,
     unfencing,
 )
 from penstock.core.metadata.image import Image
+from penstock.core.metadata.levels import keeps_cordons
 from penstock.core.metadata.sessions import Sessions
 from penstock.core.metadata.sweep import Sweep
 from penstock.core.wire.api.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
-from penstock.core.wire.schema import StoredRecord
-from penstock.core.wire.stored.cluster_metadata import BrokerRegistrationChangeRecord
 
 
 class State(Enum):
@@ -42,7 +43,6 @@ class Beat(NamedTuple):
     answer: BrokerHeartbeatResponse
     state: State
     sweeps: list[Sweep]
-    records: list[StoredRecord]
 
 
 class Expired(NamedTuple):
@@ -87,8 +87,8 @@ class Heartbeats:
         )
         sweep = self._following(image, settings, broker, before, after)
         lost = losing_directories(image, settings, broker, _offline(broker, request))
-        sweeps = [each for each in (sweep, lost) if each is not None]
-        return Beat(answer, after, sweeps, _cordoned(broker, request))
+        cordoned = _cordoned(image, settings, broker, request)
+        return Beat(answer, after, [each for each in (sweep, lost, cordoned) if each is not None])
 
     def _heard_of(self, broker: BrokerImage, state: State, offset: int) -> None:
         if state is State.MAY_STOP:
@@ -154,7 +154,7 @@ class Heartbeats:
 
     def take_over(self, image: Image, settings: BrokerSettings) -> list[Sweep]:
         """What the last controller may have left half done; to be begun before anything else."""
-        sweeps = [leaderless(image, settings)]
+        sweeps = [leaderless(image, settings), relieving(image, settings)]
         for broker in image.brokers.values():
             if not broker.is_active:
                 sweeps.append(abandoned(image, settings, broker))
@@ -224,11 +224,11 @@ def _serves(image: Image, broker_id: int) -> bool:
     return broker is not None and not broker.fenced
 
 
-def _cordoned(broker: BrokerImage, request: BrokerHeartbeatRequest) -> list[StoredRecord]:
-    """A broker says which directories take no new replicas once it has caught up."""
+def _cordoned(
+    image: Image, settings: BrokerSettings, broker: BrokerImage, request: BrokerHeartbeatRequest
+) -> Sweep | None:
+    """What follows from which directories the broker says are cordoned, if that is news and can be written."""
     cordoned = request.cordoned_log_dirs
-    if cordoned is None or set(cordoned) == set(broker.cordoned or ()):
-        return []
-    return [
-        BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, cordoned_log_dirs=list(cordoned))
-    ]
+    if cordoned is None or set(cordoned) == set(broker.cordoned or ()) or not keeps_cordons(image.features):
+        return None
+    return cordoning(image, settings, broker, cordoned)

@@ -7,7 +7,7 @@ garbage collector never walks.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from penstock.core.base.values import fresh, frozen
@@ -186,6 +186,10 @@ class TopicImage:
             return []
         return [index for index, leader in enumerate(self.leaders) if leader == NO_LEADER]
 
+    def led_by(self, brokers: Set[int]) -> list[int]:
+        """The partitions that one of these brokers leads."""
+        return [index for index, leader in enumerate(self.leaders) if leader in brokers]
+
     def unpreferred(self) -> list[int]:
         """The partitions that are led, but not by the first of their replicas."""
         sets = _SETS.values
@@ -266,6 +270,10 @@ class Image:
         """Whether a broker may lead and be in sync."""
         broker = self.brokers.get(broker_id)
         return broker is not None and broker.is_active
+
+    def full_brokers(self) -> frozenset[int]:
+        """Those whose disks take no more records from producers."""
+        return frozenset(broker.id for broker in self.brokers.values() if broker.is_full)
 
     def default_directory(self, broker_id: int) -> bytes:
         broker = self.brokers.get(broker_id)

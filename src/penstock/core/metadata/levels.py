@@ -23,6 +23,9 @@ _BY_LEVEL: Final[Mapping[type[StoredRecord], Sequence[tuple[int, int]]]] = {
     BrokerRegistrationChangeRecord: ((30, 3), (17, 2), (0, 1)),
 }
 
+_CORDONS_SINCE: Final = 3
+"""The version of BrokerRegistrationChangeRecord that has a field for cordoned directories."""
+
 
 def level_of(features: Mapping[str, int]) -> int:
     """The level at which records are written; a log that is still empty begins with ours."""
@@ -35,6 +38,11 @@ def version_at(record: type[StoredRecord], level: int) -> int:
         if level >= first:
             return version
     return record.VERSIONS[-1]
+
+
+def keeps_cordons(features: Mapping[str, int]) -> bool:
+    """Whether the record of a broker's change can say which of its directories are cordoned."""
+    return version_at(BrokerRegistrationChangeRecord, level_of(features)) >= _CORDONS_SINCE
 
 
 def fitting(records: Sequence[StoredRecord], level: int) -> Sequence[StoredRecord]:

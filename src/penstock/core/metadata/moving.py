@@ -60,7 +60,7 @@ def _mark(broker_id: int, value: str | None) -> StoredRecord:
 
 def sites(image: Image) -> list[Site]:
     """Everybody who is registered; only who is to get its share, and has room for it, takes more."""
-    takers = [broker_id for broker_id in pending(image) if image.brokers[broker_id].takes_replicas]
+    takers = [broker_id for broker_id in pending(image) if image.brokers[broker_id].takes_copies]
     return [Site(broker.id, broker.rack, broker.host, takes=broker.id in takers) for broker in image.brokers.values()]
 
 

@@ -6,6 +6,7 @@ when too few replicas are in sync, an election, and whether the leader's epoch b
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
@@ -26,8 +27,8 @@ from penstock.core.wire.stored.cluster_metadata import PartitionChangeRecord
 class Election(Enum):
     """What an election may do to find a leader."""
 
-    PREFERRED = "the first replica, if it is in sync; else as ONLINE"
-    ONLINE = "keep the leader, or take one that is in sync or eligible"
+    PREFERRED = "the first replica, if it is in sync and its disk not full; else as ONLINE"
+    ONLINE = "keep the leader, or take one that is in sync or eligible; one whose disk is full if there is no other"
     UNCLEAN = "as ONLINE; if there is none, any replica that is alive"
 
 
@@ -122,21 +123,28 @@ class PartitionChange:
 
     def elect(self) -> Elected:
         """Choose a leader, or NO_LEADER."""
-        before = self.before
-        if self.election is Election.PREFERRED and self._is_valid(self.replicas[0]):
-            return Elected(self.replicas[0])
-        if self._is_valid(before.leader):
-            return Elected(before.leader)
-        for replica in self.replicas:
+        full = NO_LEADER
+        for replica in self._in_order():
             if self._is_valid(replica):
-                return Elected(replica)
+                if self._rules.should_lead(replica):
+                    return Elected(replica)
+                full = replica if full == NO_LEADER else full
+        if full != NO_LEADER:
+            return Elected(full)
         if self._may_return_to_last_known():
-            return Elected(before.standing.last_known_elr[0], unclean=True)
+            return Elected(self.before.standing.last_known_elr[0], unclean=True)
         if self.election is Election.UNCLEAN:
             for replica in self.replicas:
                 if self._may_lead(replica):
                     return Elected(replica, unclean=True)
         return Elected(NO_LEADER)
+
+    def _in_order(self) -> Iterator[int]:
+        """Whom to ask first."""
+        if self.election is Election.PREFERRED:
+            yield self.replicas[0]
+        yield self.before.leader
+        yield from self.replicas
 
     def _is_valid(self, replica: int) -> bool:
         candidates = self.isr or self.elr

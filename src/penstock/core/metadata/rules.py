@@ -32,6 +32,10 @@ class TopicRules:
         broker = self.image.brokers.get(broker_id)
         return broker is not None and broker.is_active and broker.has_online(partition.directory(broker_id))
 
+    def should_lead(self, broker_id: int) -> bool:
+        """Whether a broker that may lead has room for what would be sent to it."""
+        return not self.image.brokers[broker_id].is_full
+
 
 def rules_for(image: Image, settings: BrokerSettings, topic: TopicImage) -> TopicRules:
     """`min.insync.replicas` never asks for more than the topic has."""

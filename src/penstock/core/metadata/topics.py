@@ -78,8 +78,9 @@ class NewTopic:
 def _partition_record(image: Image, topic_id: bytes, index: int, replicas: list[int]) -> PartitionRecord:
     """A new partition; those of its replicas that are alive are in sync, having nothing to be behind of."""
     isr = tuple(replica for replica in replicas if image.is_active(replica))
+    leader = next((replica for replica in isr if not image.brokers[replica].is_full), isr[0])
     directories = tuple(image.default_directory(replica) for replica in replicas)
-    return record_of_partition(topic_id, index, PartitionImage(tuple(replicas), isr, isr[0], 0, 0, directories))
+    return record_of_partition(topic_id, index, PartitionImage(tuple(replicas), isr, leader, 0, 0, directories))
 
 
 def active_brokers(image: Image) -> list[int]:

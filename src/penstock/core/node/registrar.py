@@ -12,7 +12,7 @@ from typing import Final
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.values import frozen
-from penstock.core.metadata.brokers import Endpoint, FeatureRanges, host_endpoint
+from penstock.core.metadata.brokers import FULL_DIRECTORY, Endpoint, FeatureRanges, host_endpoint
 from penstock.core.node.controller.pace import Pace
 from penstock.core.node.controller.ports import Host
 from penstock.core.node.deadlines import Deadline
@@ -218,8 +218,13 @@ class Registrar:
             current_metadata_offset=self._offset(),
             want_fence=not self._is_ready,
             want_shut_down=self.state is State.LEAVING,
-            cordoned_log_dirs=list(self._profile.directories) if self._host.settings["cordoned.log.dirs"] else [],
+            cordoned_log_dirs=self._cordoned(),
         )
+
+    def _cordoned(self) -> list[bytes]:
+        """Directories that take no new replicas, and a sign for a disk that takes no more records."""
+        cordoned = list(self._profile.directories) if self._host.settings["cordoned.log.dirs"] else []
+        return [*cordoned, FULL_DIRECTORY] if self._host.disk_full else cordoned
 
     def _unanswered(self) -> None:
         if not self._has_given_up_leaving():

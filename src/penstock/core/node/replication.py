@@ -111,6 +111,9 @@ class Replication:
         self.around.lag_ms_max = settings["replica.lag.time.max.ms"]
         silent_ms, wait_ms = settings["penstock.replica.silent.time.max.ms"], settings["replica.fetch.wait.max.ms"]
         self._silence.configure(silent_ms, wait_ms)
+        self.around.full_lag_ms_max = min(self._silence.full_lag_ms, self.around.lag_ms_max)
+        if brokers_changed:
+            self.around.full = node.image.full_brokers()
         if brokers_changed and self._leading:
             node.tasks.run(self._each_leader(ReplicatedLeader.reconsider))
 
@@ -301,6 +304,8 @@ class Replication:
             # It stays so until it is heard of again, whether or not somebody waits for it.
             self.around.silent |= silent
             node.tasks.run(self._part_from(silent))
+        if self.around.full:
+            node.tasks.run(self._each_leader(ReplicatedLeader.part_from_full))
         self._listen_later()
 
     def _part_from(self, silent: frozenset[int]) -> Steps[None]:

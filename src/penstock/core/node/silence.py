@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+FULL_LAGS_PER_SILENCE: Final = 3
+"""A follower that says its disk is full need not be waited for as long as one that says nothing: it has what it was
+sent within milliseconds, or will not have it."""
 LOOKS_PER_SILENCE: Final = 6
 """How often to look within the time after which a follower counts as silent."""
 FETCHES_PER_SILENCE: Final = 3
@@ -39,6 +42,10 @@ class Silence:
         self.answer_ms = FETCHES_PER_SILENCE_OF_A_LEADER * fetch_wait_ms
         self.doubt_ms = self.answer_ms + self.limit_ms
         self.wire_ms = SILENCES_PER_WIRE * self.limit_ms
+
+    @property
+    def full_lag_ms(self) -> int:
+        return self.limit_ms // FULL_LAGS_PER_SILENCE
 
     @property
     def interval_ms(self) -> int:

@@ -56,6 +56,10 @@ class Surroundings:
     """`replica.lag.time.max.ms`"""
     silent: frozenset[int] = frozenset()
     """Brokers that do not fetch from here at all any more, though they should."""
+    full: frozenset[int] = frozenset()
+    """Brokers whose disks are full: what they do not take at once they may not take for long."""
+    full_lag_ms_max: int = 0
+    """How long one of these is waited for."""
     is_forsaken: bool = False
     """The cluster goes on without this broker, which has therefore been replaced wherever it led."""
     proposals: dict[ReplicatedLeader, Proposal] = fresh(default_factory=dict)
@@ -211,8 +215,13 @@ class ReplicatedLeader(Leader):
         return end
 
     def _is_joining(self, remote: Remote) -> bool:
+        return self._is_in_time(remote) and self._is_eligible(remote)
+
+    def _is_in_time(self, remote: Remote) -> bool:
+        """Whether it has everything, or had not long ago."""
         around = self._around
-        return remote.is_caught_up(self.log.end_offset, around.clock(), around.lag_ms_max) and self._is_eligible(remote)
+        lag_ms_max = around.full_lag_ms_max if remote.id in around.full else around.lag_ms_max
+        return remote.is_caught_up(self.log.end_offset, around.clock(), lag_ms_max)
 
     def _offer_tail(self) -> None:
         """Followers hear of what they can read: what is Written."""
@@ -317,16 +326,24 @@ class ReplicatedLeader(Leader):
     def tick(self, late_ms: int = 0) -> None:
         """Ask for those to leave who have not had everything for too long. Called regularly; by how much too late this
         call comes, the leader itself was away."""
-        end, now_ms, lag_ms_max = self.log.end_offset, self._around.clock(), self._around.lag_ms_max
         for remote in self.remotes.values():
             remote.forgive(late_ms)
-        if self.in_sync.proposal is None:
-            known = (self.remotes[member] for member in self.in_sync.isr if member in self.remotes)
-            lagging = {remote.id for remote in known if not remote.is_caught_up(end, now_ms, lag_ms_max)}
-            if lagging:
-                self._propose(self.in_sync.isr - lagging)
+        self._part_from_lagging()
         self.reconsider()
         self.advance()
+
+    def part_from_full(self) -> None:
+        """The same for those whose disks are full, who are not waited for as long."""
+        if not self._around.full.isdisjoint(self.remotes):
+            self._part_from_lagging()
+            self.advance()
+
+    def _part_from_lagging(self) -> None:
+        if self.in_sync.proposal is None:
+            known = (self.remotes[member] for member in self.in_sync.isr if member in self.remotes)
+            lagging = {remote.id for remote in known if not self._is_in_time(remote)}
+            if lagging:
+                self._propose(self.in_sync.isr - lagging)
 
     def part_from(self, silent: frozenset[int]) -> frozenset[int]:
         """Ask for those to leave who are not heard of any more, if something waits for them; gives which of them are

@@ -61,7 +61,8 @@ class Leading:
 
     def lost(self, leader: Leader) -> None:
         """The end of the log was never written: a change of the voters may be among it, or the record that opens this
-        epoch, without which nothing can be counted."""
+        epoch, without which nothing can be counted. A disk without room for one record has none for the next: another
+        leads, if there is another."""
         member, end_offset = self._member, self._member.log.end_offset
         leader.adopt(member.history.last)
         change = leader.change
@@ -69,7 +70,7 @@ class Leading:
             leader.change = None
             if change.ticket is not None:
                 member.answer(change.ticket, answers.voter_change(change.request, ErrorCode.KAFKA_STORAGE_ERROR))
-        if leader.epoch_start_offset >= end_offset:
+        if leader.epoch_start_offset >= end_offset or not member.is_only_voter:
             leader.resign_requested = True
 
     def synced(self, leader: Leader) -> None:

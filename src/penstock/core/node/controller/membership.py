@@ -81,16 +81,13 @@ class Membership:
     def beat(self, request: BrokerHeartbeatRequest, version: int, done: Answered) -> None:
         term = self._term
         self._advance()
-        answer, state, sweeps, records = self._heartbeats.beat(term.image, term.settings, request)
+        answer, state, sweeps = self._heartbeats.beat(term.image, term.settings, request)
         self._sessions.forget(term.around.own_broker_id)
         self._keep_pulse()
 
         def swept(code: ErrorCode) -> None:
             if code is ErrorCode.NONE and state is State.SHUTTING_DOWN:
                 self._heartbeats.handed_over(request.broker_id, term.image.offset)
-            term.commit(records, committed) if code is ErrorCode.NONE else committed(code)
-
-        def committed(code: ErrorCode) -> None:
             # Who cannot be sure to lead must not tell a broker that it serves: another one may have fenced it.
             told = code if code is not ErrorCode.NONE or self._surely_leads() else ErrorCode.NOT_CONTROLLER
             done(answer if told is ErrorCode.NONE else refused(request, version, told))

@@ -54,6 +54,11 @@ class Host(Protocol):
     def settings(self) -> BrokerSettings: ...
 
     @property
+    def disk_full(self) -> bool:
+        """Whether producers are refused for want of room."""
+        ...
+
+    @property
     def tasks(self) -> Tasks: ...
 
     @property
