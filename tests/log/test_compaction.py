@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.base.ports import File, FileFailure, FileOp, Read, Steps
+from penstock.core.base.ports import File, FileFailure, FileOp, Read, RunJob, Steps
 from penstock.core.log import cleaner, compaction
 from penstock.core.log.compaction import OffsetMap, map_single
 from penstock.core.log.compaction_txns import TransactionFilter
@@ -329,16 +330,37 @@ def one(op: FileOp) -> Steps[Any]:
     return (yield op)
 
 
-def test_a_log_that_changed_meanwhile_is_left_as_it_is() -> None:
-    files = MemoryFiles()
-    log = new_log(files, COMPACT)
+def at_the_job(files: MemoryFiles, log: Log) -> tuple[Steps[Any], RunJob]:
+    """Sixty records, and a cleaning of them that waits for its job."""
     for number in range(60):
         put(log, b"k", b"%d" % number)
     log.roll(NOW_MS)
     steps = log.clean(NOW_MS, 60)
     op: Any = next(steps)
-    while type(op).__name__ != "RunJob":
+    while not isinstance(op, RunJob):
         op = steps.send(files._do(op))
+    return steps, op
+
+
+@pytest.mark.parametrize("is_too_late", [False, True])
+def test_of_a_log_that_has_gone_meanwhile_nothing_is_touched(is_too_late: bool) -> None:
+    """Another log may have its folder's name by now, and be cleaned as well."""
+    files = MemoryFiles()
+    log = new_log(files, COMPACT)
+    steps, op = at_the_job(files, log)
+    result = files._do(op)
+    before = files.paths()
+    assert [path for path in before if path.endswith(".cleaned")]
+    log.is_gone = True
+    late = FileFailure(errno.ENOENT, "no such file")
+    assert drive(files, rest_of(steps, late if is_too_late else result)) is None
+    assert files.paths() == before
+
+
+def test_a_log_that_changed_meanwhile_is_left_as_it_is() -> None:
+    files = MemoryFiles()
+    log = new_log(files, COMPACT)
+    steps, op = at_the_job(files, log)
     result = files._do(op)
     log.blocked = "closing"
     assert drive(files, rest_of(steps, result)) is None
@@ -348,10 +370,10 @@ def test_a_log_that_changed_meanwhile_is_left_as_it_is() -> None:
 
 
 def rest_of(steps: Steps[Any], result: object) -> Steps[Any]:
-    """Steps that were begun by hand, from the result of their last operation on."""
+    """Steps that were begun by hand, from the result of their last operation on, or from its failure."""
     while True:
         try:
-            result = yield steps.send(result)
+            result = yield steps.throw(result) if isinstance(result, FileFailure) else steps.send(result)
         except StopIteration as stop:
             return stop.value
 

@@ -11,8 +11,8 @@ from penstock.client.errors import Unreachable
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import edges
 from penstock.client.producing import Producer
+from penstock.shell.children import environment
 from penstock.testing import Broker, BrokerFailed
-from penstock.testing.beside import _environment
 
 pytestmark = pytest.mark.client
 
@@ -116,9 +116,9 @@ def test_bytecode_that_may_not_be_written_beside_the_sources_is_written_elsewher
 ) -> None:
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    first, second = _environment(), _environment()
+    first, second = environment(), environment()
     assert "PYTHONDONTWRITEBYTECODE" not in first
     assert first["PYTHONPYCACHEPREFIX"] == second["PYTHONPYCACHEPREFIX"]
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
-    assert "PYTHONPYCACHEPREFIX" not in _environment()
+    assert "PYTHONPYCACHEPREFIX" not in environment()

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.base.ports import Buffer, Job
 from penstock.shell.descriptors import APPEND_FLAGS, FILE_MODE, write_all
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 WORKERS_MAX = 1
+
+Outcome = tuple[Any, Exception | None]
+"""What a job gives, or why it gives nothing."""
 
 
 class RealJobFiles:
@@ -50,7 +56,7 @@ class RealJobFiles:
         return self._open[path]
 
 
-def run_job(job: Job) -> Any:
+def perform(job: Job) -> Any:
     """Runs in the worker process."""
     files = RealJobFiles()
     try:
@@ -60,20 +66,77 @@ def run_job(job: Job) -> Any:
 
 
 class Workers:
-    """A pool that is started with the first job: most nodes of a test never need one."""
+    """One process, which is started with the first job, because most nodes of a test never need it, and anew after it
+    was killed; modules that only it needs are loaded then, too. Not one of `multiprocessing`: that would run the script
+    again in which somebody tests with a node."""
 
     def __init__(self) -> None:
-        self._pool: ProcessPoolExecutor | None = None
+        self._asking: ThreadPoolExecutor | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_closed = False
 
     def run(self, job: Job) -> Future[Any]:
-        if self._pool is None:
-            # Loaded with the first job too: a node serves sooner without.
-            import multiprocessing
-            from concurrent.futures import ProcessPoolExecutor
+        if self._asking is None:
+            from concurrent.futures import ThreadPoolExecutor
 
-            self._pool = ProcessPoolExecutor(WORKERS_MAX, mp_context=multiprocessing.get_context("spawn"))
-        return self._pool.submit(run_job, job)
+            self._asking = ThreadPoolExecutor(WORKERS_MAX, thread_name_prefix="jobs")
+        return self._asking.submit(self._ask, job)
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        """What is under way is given up: the next start finds what is left of it."""
+        self._is_closed = True
+        if self._asking is not None:
+            self._asking.shutdown(wait=False, cancel_futures=True)
+        if self._process is not None:
+            _end(self._process)
+
+    # In the thread that waits for the process.
+
+    def _ask(self, job: Job) -> Any:
+        process = self._process
+        if process is not None and process.poll() is not None:
+            _end(process)
+            process = None
+        if process is None:
+            process = self._process = _start()
+        if self._is_closed:
+            process.kill()
+        try:
+            result, error = _give(process, job)
+        except (EOFError, BrokenPipeError, ValueError):
+            # It is gone, or what leads to it was closed.
+            self._process = None
+            code = _end(process)
+            raise OSError(f"the process for it ended with {code}, and is started anew when it is needed") from None
+        if error is not None:
+            raise error
+        return result
+
+
+def _start() -> subprocess.Popen[bytes]:
+    from penstock.shell.children import environment
+
+    command = [sys.executable, "-m", "penstock.shell.worker"]
+    # In a session of its own, because ctrl-c is for the node, which then ends it.
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(), start_new_session=True
+    )
+
+
+def _give(process: subprocess.Popen[bytes], job: Job) -> Outcome:
+    import pickle
+
+    assert process.stdin is not None
+    assert process.stdout is not None
+    pickle.dump(job, process.stdin)
+    process.stdin.flush()
+    outcome: Outcome = pickle.load(process.stdout)
+    return outcome
+
+
+def _end(process: subprocess.Popen[bytes]) -> int:
+    process.kill()
+    # What was to be sent to it cannot be sent any more, and need not.
+    with suppress(OSError), process:
+        pass
+    return process.wait()

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
 import json
-import os
 import select
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from functools import cache
 
+from penstock.shell.children import environment
 from penstock.testing.serving import Ports
 
 
@@ -31,7 +28,7 @@ class Beside:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._talk,
-            env=_environment(),
+            env=environment(),
             # Ctrl-c is for the test run, which then stops its nodes.
             start_new_session=True,
         )
@@ -83,20 +80,3 @@ class Beside:
             assert pipe is not None
             pipe.close()
         self._talk.close()
-
-
-def _environment() -> dict[str, str]:
-    """The child finds what we find. Where bytecode may not be written beside the sources, it is kept elsewhere for as
-    long as we live: a child that compiles everything takes four times as long to start."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    if sys.dont_write_bytecode:
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        environment["PYTHONPYCACHEPREFIX"] = _bytecode_folder()
-    return environment
-
-
-@cache
-def _bytecode_folder() -> str:
-    folder = tempfile.mkdtemp(prefix="penstock-bytecode-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder

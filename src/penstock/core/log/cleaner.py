@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from penstock.core.base.ports import Job, RunJob, Steps
+from penstock.core.base.ports import FileFailure, Job, RunJob, Steps
 from penstock.core.log.compaction import KnownProducer, Plan, Result, compact_segments
 from penstock.core.log.flushing import flush
 from penstock.core.log.packing import packing_of
@@ -92,6 +92,10 @@ def clean(log: Log, now_ms: int, upto_offset: int, keys_max: int) -> Steps[Clean
             return None
         log.cleaned_offset = result.end_offset
         return Cleaned(result.end_offset, result.bytes_read, result.bytes_written)
+    except FileFailure:
+        if log.is_gone:
+            return None
+        raise
     finally:
         log.is_cleaning = False
 

@@ -59,7 +59,7 @@ def pack_next(log: Log, now_ms: int, upto_offset: int) -> Steps[Packed | None]:
     try:
         return (yield from _pack(log, segment, now_ms))
     except FileFailure:
-        if segment.removed and log.failure is None:
+        if log.is_gone or (segment.removed and log.failure is None):
             return None
         raise
     finally:

@@ -27,12 +27,15 @@ def source_of(segment: Segment) -> Source:
 
 
 def install(log: Log, groups: Sequence[Sequence[Segment]], rewritten: Sequence[Rewritten], now_ms: int) -> Steps[bool]:
-    """Swap in what a job made of the first groups. False, and nothing is left of it, if the log has changed
+    """Swap in what a job made of the first groups. False, and nothing is left of it, if the log has changed or gone
     meanwhile: then what was made is of no use."""
     while log.is_maintaining:
         yield Pause()
+    if log.is_gone:
+        # What was made goes with its folder, which has another name by now; its own name may be another log's.
+        return False
     changed = any(segment.removed or segment not in log.segments for group in groups for segment in group)
-    if changed or log.is_gone or log.blocked is not None:
+    if changed or log.blocked is not None:
         yield from _discard(log, rewritten)
         return False
     log.is_maintaining = True

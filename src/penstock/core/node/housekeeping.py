@@ -73,7 +73,7 @@ class Housekeeping:
             if isinstance(outcome, Exception) and not isinstance(outcome, FileFailure):
                 raise outcome
             if isinstance(outcome, FileFailure):
-                node.log("warning", f"{work.__name__.strip('_')} was stopped by the disk: {outcome.message}")
+                node.log("warning", f"{work.__name__.strip('_')} was stopped: {outcome.message}")
             if node.state == "running" and is_needed():
                 node.deadlines.at(node.now_ms + max(interval_ms(), 1), lambda: node.tasks.run(work(), again))
 
