@@ -15,6 +15,7 @@ from penstock.client.errors import ClientError
 from penstock.client.metadata import PartitionView, TopicView
 from penstock.client.quorum import Quorum
 from penstock.core.base.errors import ErrorCode
+from penstock.testing import Broker
 from tests.cli.running import Shell
 from tests.waiting import wait_until
 
@@ -35,6 +36,16 @@ def test_a_cluster_that_is_well(penstock: Shell) -> None:
     assert told["healthy"] is True
     assert (told["controller"], told["brokers"], told["offline"]) == (1, [1], [])
     assert told["voters"][0]["node"] == 1
+
+
+def test_a_full_disk_is_told(penstock: Shell) -> None:
+    with Broker({"penstock.disk.full.ratio": 0}) as broker:
+        shown = penstock("cluster", "health", "--bootstrap", broker.bootstrap)
+        told = json.loads(penstock("cluster", "health", "-o", "json", "--bootstrap", broker.bootstrap).out)
+    assert shown.code == 1
+    (line,) = [line for line in shown.out.splitlines() if line.startswith("disk full")]
+    assert line.split() == ["disk", "full", "!", "1"]
+    assert (told["healthy"], told["full"]) == (False, [1])
 
 
 def test_a_cluster_without_a_controller_is_told_and_drawn(penstock: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

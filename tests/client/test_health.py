@@ -34,16 +34,17 @@ def assessed(
     voters: Quorum | None = None,
     min_insync: int = 2,
     adding: tuple[int, ...] | None = None,
+    full: tuple[int, ...] = (),
 ) -> Health:
     topics = [TopicView("t", b"", False, (found,))]
     moving = {} if adding is None else {PLACE: adding}
-    return assess(topics, brokers(*fenced), voters or quorum(), {"t": min_insync}, moving)
+    return assess(topics, brokers(*fenced), voters or quorum(), {"t": min_insync}, moving, full)
 
 
 def test_nothing_is_wrong() -> None:
     health = assessed(partition())
     assert health.is_healthy
-    assert health == Health(1, (), (), (), (), (), (), (), ())
+    assert health == Health(1, (), (), (), (), (), (), (), (), ())
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,7 @@ def test_nothing_is_wrong() -> None:
         (assessed(partition(), voters=quorum(leader=-1)), {"controller": None}),
         (assessed(partition(), voters=quorum(n2=VOTER_BEHIND_MS_MAX + 1)), {"voters_behind": (2,)}),
         (assessed(partition(), fenced=(3,)), {"fenced": (3,)}),
+        (assessed(partition(), full=(2,)), {"full": (2,)}),
         (assessed(partition(leader=-1)), {"offline": (PLACE,)}),
         (assessed(partition(in_sync=(1, 2)), fenced=()), {"under_replicated": (PLACE,), "idle": (3,)}),
         (

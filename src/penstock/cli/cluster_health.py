@@ -36,7 +36,9 @@ def health(
         # Only a controller knows what is moving.
         moving = {} if quorum.leader == NO_NODE else Mover(client).under_way()
         adding = {where: each.adding for where, each in moving.items()}
-        found = assess(topics, brokers, quorum, _min_insync(client, topics), adding)
+        alive = [broker.node_id for broker in brokers if not broker.is_fenced]
+        full = Admin(client).full_brokers(alive)
+        found = assess(topics, brokers, quorum, _min_insync(client, topics), adding, full)
     if output is Output.JSON:
         print_json(_facts(found, brokers, quorum, topics))
     else:
@@ -44,7 +46,6 @@ def health(
         print()
         sick = {where.topic for where in (*found.offline, *found.under_min, *found.under_replicated)}
         drawn = [topic for topic in topics if internal or topic.name in sick or not topic.is_internal]
-        alive = [broker.node_id for broker in brokers if not broker.is_fenced]
         if drawn:
             print_map(drawn, _drawn_brokers(brokers, drawn), alive, sick, len(drawn) if everything else TOPICS_MAX)
         say("the cluster is well" if found.is_healthy else "the cluster is not well")
@@ -88,6 +89,7 @@ def _facts(found: Health, brokers: list[Registered], quorum: Quorum, topics: lis
         "voters_behind": list(found.voters_behind),
         "brokers": [broker.node_id for broker in brokers],
         "fenced": list(found.fenced),
+        "full": list(found.full),
         "idle": list(found.idle),
         "partitions": sum(len(topic.partitions) for topic in topics),
         **names,
@@ -102,6 +104,7 @@ def _print(found: Health, brokers: list[Registered], quorum: Quorum) -> None:
         ("quorum", _quorum_text(found, quorum), bool(quorum.voters) and not found.voters_behind),
         ("brokers", f"{alive} of {len(brokers)} serve" if found.fenced else f"{alive} serve", not found.fenced),
         ("fenced", names_text(found.fenced), not found.fenced),
+        ("disk full", names_text(found.full), not found.full),
         ("nothing in sync", names_text(found.idle), not found.idle),
         ("offline", _named(found.offline), not found.offline),
         ("under min in sync", _named(found.under_min), not found.under_min),

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from penstock import __version__
 from penstock.client.blocking import Client
-from penstock.client.errors import ClientError, check
+from penstock.client.errors import ClientError, Unreachable, check
 from penstock.client.metadata import BrokerView, TopicPartition
 from penstock.client.offsets import by_leader, by_topic
 from penstock.core.base.errors import ErrorCode
@@ -53,6 +53,7 @@ DEFAULT: Final = -1
 # DeleteRecords takes this for "up to the high watermark".
 END: Final = -1
 RESOURCES_PER_REQUEST_MAX: Final = 500
+FULL_RATIO: Final = "penstock.disk.full.ratio"
 
 _SOURCES: Final = {
     1: "topic",
@@ -284,8 +285,22 @@ class Admin:
             found += self._client.retry(partial(self._log_dirs_of, broker.node_id))
         return found
 
-    def _log_dirs_of(self, node: int) -> list[LogDir]:
-        answer = self._client.ask(DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse, node=node)
+    def full_brokers(self, nodes: Iterable[int]) -> list[int]:
+        """Those of some brokers that refuse producers for want of room; who does not answer is left out."""
+        return [node for node in nodes if self._is_full(node)]
+
+    def _is_full(self, node: int) -> bool:
+        try:
+            limits = self.describe_configs(BROKER, str(node), [FULL_RATIO])
+            folders = self._client.retry(partial(self._log_dirs_of, node, is_brief=True))
+        except Unreachable:
+            return False
+        shares = [1 - each.usable_bytes / each.total_bytes for each in folders if each.total_bytes > 0]
+        return any(share >= float(limit.value or 1) for limit in limits for share in shares)
+
+    def _log_dirs_of(self, node: int, *, is_brief: bool = False) -> list[LogDir]:
+        request = DescribeLogDirsRequest(topics=[] if is_brief else None)
+        answer = self._client.ask(request, DescribeLogDirsResponse, node=node)
         check(answer.error_code, f"the data folders of broker {node}")
         dirs = []
         for result in answer.results:

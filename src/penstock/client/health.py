@@ -29,6 +29,8 @@ class Health(NamedTuple):
     controller: int | None
     voters_behind: tuple[int, ...]
     fenced: tuple[int, ...]
+    full: tuple[int, ...]
+    """Brokers whose disks are full: others lead for them where they can."""
     idle: tuple[int, ...]
     """Brokers that are let in, and have replicas, none of which is in sync: they shut down, or cannot keep up."""
     offline: tuple[TopicPartition, ...]
@@ -40,8 +42,8 @@ class Health(NamedTuple):
     @property
     def is_healthy(self) -> bool:
         """That leaders are elsewhere, or that partitions move, is no illness."""
-        broken = (self.voters_behind, self.fenced, self.idle, self.offline, self.under_min, self.under_replicated)
-        return self.controller is not None and not any(broken)
+        brokers = (self.voters_behind, self.fenced, self.full, self.idle)
+        return self.controller is not None and not any((*brokers, self.offline, self.under_min, self.under_replicated))
 
 
 def assess(
@@ -50,6 +52,7 @@ def assess(
     quorum: Quorum,
     min_insync: Mapping[str, int],
     adding: Mapping[TopicPartition, Collection[int]],
+    full: Collection[int] = (),
 ) -> Health:
     """`adding` has the replicas that are only just being made: nobody misses them yet."""
     places = [(TopicPartition(topic.name, each.number), each) for topic in topics for each in topic.partitions]
@@ -58,6 +61,7 @@ def assess(
         None if quorum.leader == NO_NODE else quorum.leader,
         tuple(voter.node_id for voter in quorum.voters if _is_behind(quorum.behind_ms(voter))),
         fenced,
+        tuple(full),
         _idle(places, [broker.node_id for broker in brokers if not broker.is_fenced]),
         tuple(where for where, each in places if each.leader == NO_NODE),
         tuple(where for where, each in places if _is_under_min(each, min_insync.get(where.topic, 1))),
