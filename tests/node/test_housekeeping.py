@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+
+import pytest
+
+from penstock.core.base.ports import FileFailure, Steps
+from penstock.core.log.log import Log
 from penstock.core.node.housekeeping import FLUSH_CHECK_INTERVAL_MS
 from penstock.core.wire.api.delete_topics import DeleteTopicsRequest
 from tests.node.world import World, produce
@@ -31,3 +37,47 @@ def test_topics_are_looked_at_often_only_while_one_asks_to_be_flushed() -> None:
         world.client().ask(DeleteTopicsRequest(topic_names=[name], timeout_ms=1000), 5)
         world.pass_time(FLUSH_CHECK_INTERVAL_MS)
         assert wakeups(world) <= at_rest
+
+
+EIO = FileFailure(errno.EIO, "input/output error")
+WORK = {"retain": "retention", "dirtiness": "compaction", "clean": "compaction", "pack_next": "compression"}
+"""What is done to a log, and what that is called."""
+OFTEN = {"log.retention.check.interval.ms": "500", "log.cleaner.backoff.ms": "500"}
+DIRTY = {"cleanup_policy": "compact", "min_cleanable_dirty_ratio": "0"}
+PACKED = {"penstock_sealed_compression_type": "zstd"}
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_a_log_that_fails_is_no_reason_to_leave_the_others(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+
+    def fail(log: Log, *_: object) -> Steps[None]:
+        done.append(log.topic)
+        raise EIO
+        yield
+
+    world = World(OFTEN)
+    for topic in ("one", "other"):
+        world.create(topic, **(PACKED if work == "pack_next" else DIRTY))
+        for _ in range(2):
+            world.client().ask(produce(topic, b"a", key=b"k"), 9)
+            world.node.replicas.get(topic, 0).log.roll(world.now_ms)
+    monkeypatch.setattr(Log, work, fail)
+    world.pass_time(1_000)
+    assert {"one", "other"} <= set(done)
+    assert ("warning", f"{WORK[work]} of Log(one-0, 0..2) was stopped: input/output error") in world.notes
+
+
+def test_a_node_that_stops_gives_up_what_it_does_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(OFTEN)
+
+    def stopped(log: Log, *_: object) -> Steps[None]:
+        world.node.state = "stopping"
+        raise EIO
+        yield
+
+    world.create("one")
+    monkeypatch.setattr(Log, "retain", stopped)
+    world.pass_time(1_000)
+    assert world.node.state == "stopping"
+    assert world.notes == []

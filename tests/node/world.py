@@ -232,10 +232,16 @@ def response_of(request: Request) -> type[Response]:
 
 
 def produce(
-    topic: str, *values: bytes, partition: int = 0, acks: int = -1, timeout_ms: int = 1000, **fields: Any
+    topic: str,
+    *values: bytes,
+    partition: int = 0,
+    acks: int = -1,
+    timeout_ms: int = 1000,
+    key: bytes | None = None,
+    **fields: Any,
 ) -> ProduceRequest:
     """One batch with a record per value; use at version 9."""
-    batch = bytes(build_batch([(None, value, (), NOW_MS) for value in values], **fields))
+    batch = bytes(build_batch([(key, value, (), NOW_MS) for value in values], **fields))
     data = PartitionProduceData(index=partition, records=batch)
     return ProduceRequest(
         acks=acks, timeout_ms=timeout_ms, topic_data=[TopicProduceData(name=topic, partition_data=[data])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from penstock.core.base.ports import FileFailure, FreeSpace, Pause, Steps
 from penstock.core.log import packer
@@ -24,6 +24,9 @@ FLUSH_CHECK_INTERVAL_MS = 100
 OWNER_CHECK_INTERVAL_MS = 5_000
 OFFSET_MAP_ENTRY_BYTES = 128
 """What one key costs in compaction's map, as far as `log.cleaner.dedupe.buffer.size` is concerned."""
+
+
+Found = TypeVar("Found")
 
 
 class Housekeeping:
@@ -72,9 +75,12 @@ class Housekeeping:
         def again(outcome: object = None) -> None:
             if isinstance(outcome, Exception) and not isinstance(outcome, FileFailure):
                 raise outcome
+            if node.state != "running":
+                # Whatever it was, a node that stops gives it up.
+                return
             if isinstance(outcome, FileFailure):
                 node.log("warning", f"{work.__name__.strip('_')} was stopped: {outcome.message}")
-            if node.state == "running" and is_needed():
+            if is_needed():
                 node.deadlines.at(node.now_ms + max(interval_ms(), 1), lambda: node.tasks.run(work(), again))
 
         again()
@@ -85,7 +91,8 @@ class Housekeeping:
     def _retain(self) -> Steps[None]:
         for partition in self._partitions():
             if not partition.removed:
-                removed = yield from partition.log.retain(self._node.now_ms, partition.high_watermark)
+                retaining = partition.log.retain(self._node.now_ms, partition.high_watermark)
+                removed = yield from self._on_its_own(partition, "retention", retaining)
                 if removed:
                     self._node.log("info", f"retention removed {removed} segment(s) of {partition.log!r}")
                 yield Pause()
@@ -104,14 +111,25 @@ class Housekeeping:
             if "compact" in partition.settings.cleanup_policy and not partition.removed:
                 if partition.internal and partition.log.active.size_bytes >= INTERNAL_ROLL_BYTES:
                     partition.log.roll(self._node.now_ms)
-                upto = partition.last_stable_offset
-                dirtiness = yield from partition.log.dirtiness(self._node.now_ms, upto)
-                if dirtiness.is_due:
+                looking = partition.log.dirtiness(self._node.now_ms, partition.last_stable_offset)
+                dirtiness = yield from self._on_its_own(partition, "compaction", looking)
+                if dirtiness is not None and dirtiness.is_due:
                     ranked.append((dirtiness.ratio, partition))
         keys_max = self._node.settings["log.cleaner.dedupe.buffer.size"] // OFFSET_MAP_ENTRY_BYTES
         for _, partition in sorted(ranked, key=lambda each: -each[0]):
             if not partition.removed:
-                yield from partition.log.clean(self._node.now_ms, partition.last_stable_offset, keys_max)
+                cleaning = partition.log.clean(self._node.now_ms, partition.last_stable_offset, keys_max)
+                yield from self._on_its_own(partition, "compaction", cleaning)
+
+    def _on_its_own(self, partition: Partition, what: str, steps: Steps[Found]) -> Steps[Found | None]:
+        """A log that the disk does not give, and that therefore stays the dirtiest, is no reason to leave the others.
+        A node that stops gives everything up."""
+        try:
+            return (yield from steps)
+        except FileFailure as failure:
+            if self._node.state == "running":
+                self._node.log("warning", f"{what} of {partition.log!r} was stopped: {failure.message}")
+            return None
 
     def _pack(self) -> Steps[None]:
         """Compress sealed segments, one of each log in turn: no log waits for all of another's segments, and
@@ -125,15 +143,11 @@ class Housekeeping:
             left = more
 
     def _pack_one(self, partition: Partition) -> Steps[bool]:
-        """Whether the next segment was packed; one that the disk does not give is no reason to leave other logs."""
+        """Whether the next segment was packed."""
         if partition.removed:
             return False
-        try:
-            packed = yield from partition.log.pack_next(self._node.now_ms, partition.high_watermark)
-        except FileFailure as failure:
-            self._node.log("warning", f"a segment of {partition.log!r} was not compressed: {failure.message}")
-            return False
-        return packed is not None
+        packing = partition.log.pack_next(self._node.now_ms, partition.high_watermark)
+        return (yield from self._on_its_own(partition, "compression", packing)) is not None
 
     def _flush(self) -> Steps[None]:
         for partition in list(self._node.replicas.flushed):
