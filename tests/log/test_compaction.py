@@ -21,6 +21,7 @@ from penstock.core.log.rewriting import Fields
 from penstock.core.records.batch import BatchHeader, iterate_headers, read_header
 from penstock.core.records.build import build_batch, rebuild
 from penstock.core.records.control import EndTransaction, build_end_transaction
+from penstock.core.records.errors import CorruptBatch
 from penstock.core.records.record import Record, iterate, read_body, spans_of
 from tests.log.helpers import NOW_MS, Settings, append, batch_of, load, new_log, records_of, reopen
 from tests.log.memory_files import Crashed, MemoryFiles, drive
@@ -297,6 +298,24 @@ def test_a_process_may_die_at_any_operation_of_a_cleaning(power_loss: bool) -> N
         put(again, b"key-0", b"new")
         count += 1
     assert count > 60
+
+
+@pytest.mark.parametrize("is_clean", [False, True])
+def test_what_has_a_wrong_checksum_is_neither_decided_by_nor_written_anew(is_clean: bool) -> None:
+    """A batch that is written anew has a checksum that is right, and nobody would ever know."""
+    files = MemoryFiles()
+    log = new_log(files, COMPACT)
+    for value in (b"first", b"second"):
+        append(log, build_batch([(b"k", value, (), NOW_MS), (value, value, (), NOW_MS)]))
+        log.roll(NOW_MS)
+        if is_clean and value == b"first":
+            clean(files, log)
+    damaged = files.disk.names[log.segments[0].log.path].live
+    damaged[-1] ^= 1
+    before = bytes(damaged)
+    with pytest.raises(CorruptBatch, match="at offset 0: its checksum is wrong"):
+        clean(files, log)
+    assert files.content(log.segments[0].log.path) == before
 
 
 @pytest.mark.parametrize("purges", [False, True])

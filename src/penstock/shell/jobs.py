@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WORKERS_MAX = 1
 
-Outcome = tuple[Any, Exception | None]
+Outcome = tuple[Any, OSError | None]
 """What a job gives, or why it gives nothing."""
 
 

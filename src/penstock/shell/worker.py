@@ -14,6 +14,7 @@ import traceback
 from queue import SimpleQueue
 from threading import Thread
 
+from penstock.core.base.errors import PenstockError
 from penstock.core.base.ports import Job
 from penstock.shell.jobs import Outcome, perform
 
@@ -45,9 +46,11 @@ def _outcome(job: Job) -> Outcome:
         return perform(job), None
     except OSError as error:
         return None, error
+    except PenstockError as error:
+        return None, OSError(str(error))
     except Exception as error:
         # Not every exception survives the way to another process.
-        return None, RuntimeError(f"{type(error).__name__}: {error}")
+        return None, OSError(f"{type(error).__name__}: {error}")
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ def build_map(files: JobFiles, plan: Plan) -> tuple[OffsetMap, int]:
     for source in (source for group in plan.groups for source in group):
         if source.end_offset <= plan.first_dirty_offset:
             continue
-        for data, position, fields in read_batches(files, source):
+        for data, position, fields in read_batches(files, source, is_checked=True):
             next_offset = fields[_BASE_OFFSET] + fields[_LAST_OFFSET_DELTA] + 1
             if next_offset <= plan.first_dirty_offset:
                 continue
@@ -149,13 +149,17 @@ class _Copier:
         output = Output(files, self._plan.folder, base_offset, self._plan.index_interval_bytes)
         self._transactions.begin_segment()
         for source in group:
-            for data, position, fields in read_batches(files, source):
+            for data, position, fields in read_batches(files, source, is_checked=not self._is_mapped(source)):
                 if not self._is_plainly_dead(fields, end_offset):
                     header = BatchHeader._make(fields)
                     kept = self._filter(data, position, header, header.next_offset == end_offset)
                     if kept is not None:
                         output.write(pack(kept, self._plan.packing))
         return output.finish(end_offset, self._transactions.kept_aborted())
+
+    def _is_mapped(self, source: Source) -> bool:
+        """Whether all of it was read already, when the map was made."""
+        return self._plan.first_dirty_offset <= source.base_offset and source.end_offset <= self._end_offset
 
     def _is_plainly_dead(self, fields: Fields, end_offset: int) -> bool:
         """One dirty record that comes again later, from no producer, not at the end: most of a coordinator's log."""

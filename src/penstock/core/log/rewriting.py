@@ -9,10 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from penstock.core.base.crc32c import crc32c
 from penstock.core.base.ports import Buffer, JobFiles
 from penstock.core.log.names import CLEANED, INDEX, LOG, SEGMENT_KINDS, TIME_INDEX, TXN_INDEX, path_of
 from penstock.core.log.reindex import IndexBuilder
-from penstock.core.records.batch import HEADER, HEADER_BYTES, LENGTH_END, MAGIC, BatchHeader, read_header
+from penstock.core.records.batch import (
+    ATTRIBUTES_AT,
+    HEADER,
+    HEADER_BYTES,
+    LENGTH_END,
+    MAGIC,
+    BatchHeader,
+    read_header,
+)
+from penstock.core.records.checksum import compute
 from penstock.core.records.errors import CorruptBatch
 
 READ_BYTES: Final = 1 << 20
@@ -20,7 +30,9 @@ WRITE_BYTES: Final = 1 << 20
 
 # A header's fields, not made into a BatchHeader before that is worth its microsecond.
 Fields = tuple[Any, ...]
-_LENGTH, _MAGIC = (BatchHeader._fields.index(name) for name in ("length", "magic"))
+_BASE_OFFSET, _LENGTH, _MAGIC, _CRC = (
+    BatchHeader._fields.index(name) for name in ("base_offset", "length", "magic", "crc")
+)
 _unpack: Final = HEADER.unpack_from
 
 
@@ -44,8 +56,10 @@ class Rewritten(NamedTuple):
     max_timestamp_offset: int
 
 
-def read_batches(files: JobFiles, source: Source) -> Iterator[tuple[bytes, int, Fields]]:
-    """(bytes, position in them, header's fields) of each batch of a segment."""
+def read_batches(files: JobFiles, source: Source, *, is_checked: bool = False) -> Iterator[tuple[bytes, int, Fields]]:
+    """(bytes, position in them, header's fields) of each batch of a segment. With `is_checked` none whose checksum is
+    wrong: what is decided by such bytes may cost a record, and what is written of them would have a checksum that is
+    right."""
     start = 0
     while start < source.size_bytes:
         data = files.read(source.path, start, min(READ_BYTES, source.size_bytes - start))
@@ -57,13 +71,22 @@ def read_batches(files: JobFiles, source: Source) -> Iterator[tuple[bytes, int, 
                 raise CorruptBatch("a sealed segment holds no batch here", position=start + position)
             if position + size > len(data):
                 break
+            # A copy of a small batch costs less than a view of it.
+            if is_checked and crc32c(data[position + ATTRIBUTES_AT : position + size]) != fields[_CRC]:
+                raise _wrong(fields)
             yield data, position, fields
             position += size
         if position == 0:
             data, fields = _read_large(files, source, start, data)
+            if is_checked and compute(data, 0, len(data)) != fields[_CRC]:
+                raise _wrong(fields)
             yield data, 0, fields
             position = len(data)
         start += position
+
+
+def _wrong(fields: Fields) -> CorruptBatch:
+    return CorruptBatch("its checksum is wrong", offset=fields[_BASE_OFFSET])
 
 
 def _read_large(files: JobFiles, source: Source, start: int, head: bytes) -> tuple[bytes, Fields]:
