@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from penstock.core.base.ports import Job
+from penstock.shell.children import environment
 from penstock.shell.jobs import RealJobFiles, Workers
 from tests.waiting import wait_until
 
@@ -121,9 +122,8 @@ Workers().run(Job(tell_and_wait, (sys.argv[1],))).result()
 def test_a_script_is_not_run_again_and_its_process_leaves_none_behind(tmp_path: Path) -> None:
     script, path = tmp_path / "script.py", tmp_path / "pid"
     script.write_text(SCRIPT)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, str(script), str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as process:
         pid = told(path)
         process.kill()
         assert process.stdout is not None

@@ -52,9 +52,10 @@ def assess(
     quorum: Quorum,
     min_insync: Mapping[str, int],
     adding: Mapping[TopicPartition, Collection[int]],
-    full: Collection[int] = (),
+    full: Collection[int],
 ) -> Health:
-    """`adding` has the replicas that are only just being made: nobody misses them yet."""
+    """`adding` has the replicas that are only just being made, which nobody misses yet; `full` the brokers without
+    room."""
     places = [(TopicPartition(topic.name, each.number), each) for topic in topics for each in topic.partitions]
     fenced = tuple(broker.node_id for broker in brokers if broker.is_fenced)
     return Health(

@@ -13,11 +13,11 @@ from functools import cache
 def environment() -> dict[str, str]:
     """The child finds what we find. Where bytecode may not be written beside the sources, it is kept elsewhere for as
     long as we live: a child that compiles everything takes four times as long to start."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    found = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     if sys.dont_write_bytecode:
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        environment["PYTHONPYCACHEPREFIX"] = _bytecode_folder()
-    return environment
+        found.pop("PYTHONDONTWRITEBYTECODE", None)
+        found["PYTHONPYCACHEPREFIX"] = _bytecode_folder()
+    return found
 
 
 @cache

@@ -14,8 +14,6 @@ from penstock.shell.descriptors import APPEND_FLAGS, FILE_MODE, write_all
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-WORKERS_MAX = 1
-
 Outcome = tuple[Any, OSError | None]
 """What a job gives, or why it gives nothing."""
 
@@ -79,7 +77,7 @@ class Workers:
         if self._asking is None:
             from concurrent.futures import ThreadPoolExecutor
 
-            self._asking = ThreadPoolExecutor(WORKERS_MAX, thread_name_prefix="jobs")
+            self._asking = ThreadPoolExecutor(1, thread_name_prefix="jobs")
         return self._asking.submit(self._ask, job)
 
     def close(self) -> None:
