@@ -10,7 +10,7 @@ import pytest
 from penstock.core.base.ports import Append, File, Steps
 from penstock.core.log.directory import LogDirectory
 from penstock.core.log.log import Log
-from penstock.core.records.batch import iterate_headers, read_header, stamp
+from penstock.core.records.batch import iterate_headers
 from tests.log.helpers import (
     NOW_MS,
     ROOT,
@@ -22,7 +22,6 @@ from tests.log.helpers import (
     fill,
     load,
     new_log,
-    offsets_of,
     records_of,
     reopen,
 )
@@ -342,74 +341,3 @@ def test_epochs_are_those_of_the_batches_and_not_of_what_was_cut_off() -> None:
     again = reopen(files)
     assert again.epochs.entries() == log.epochs.entries() == [(1, 0), (3, 4)]
     assert again.epoch_end(3) == (3, 8)
-
-
-def copy_at(log: Log, offset: int, size: int = 900) -> None:
-    """What a follower does with a batch that does not continue its log, because of compaction at its leader."""
-    batch = batch_of(b"%d" % offset + b"." * size)
-    stamp(batch, offset, 0)
-    log.accept_copy(batch, read_header(batch), NOW_MS)
-    log.write_accepted()
-
-
-def cut_within_a_gap(files: MemoryFiles) -> Log:
-    """A log with three records that ends at 90."""
-    log = new_log(files)
-    fill(log, 3)
-    copy_at(log, 90, size=1)
-    drive(files, log.truncate_to(90))
-    return log
-
-
-@pytest.mark.parametrize("synced", [False, True])
-def test_a_gap_between_two_files_is_no_loss(synced: bool) -> None:
-    """A follower copied what compaction had left, and its file was full just there."""
-    files = MemoryFiles()
-    log = new_log(files)
-    fill(log, 3)
-    copy_at(log, 90)
-    fill(log, 20)
-    if synced:
-        drive(files, log.flush())
-    assert len(log.segments) > 3
-    assert offsets_of(files, reopen(files)) == [0, 1, 2, *range(90, 111)]
-
-
-def test_a_log_that_was_cut_within_a_gap_goes_on_in_another_file() -> None:
-    files = MemoryFiles()
-    log = cut_within_a_gap(files)
-    copy_at(log, 90)
-    assert len(log.segments) == 2
-    assert offsets_of(files, reopen(files)) == [0, 1, 2, 90]
-
-
-def test_a_leader_goes_on_below_a_gap_whose_other_side_was_lost() -> None:
-    files = MemoryFiles()
-    log = new_log(files)
-    fill(log, 3)
-    drive(files, log.flush())
-    files.space_bytes = 0
-    copy_at(log, 90)
-    files.finish_all()
-    files.space_bytes = None
-    fill(log, 20)
-    assert offsets_of(files, log) == offsets_of(files, reopen(files)) == list(range(23))
-
-
-def test_no_offset_is_given_twice_when_all_below_a_gap_expires() -> None:
-    files = MemoryFiles()
-    log = cut_within_a_gap(files)
-    drive(files, log.retain(NOW_MS + 8 * 86_400_000))
-    assert not log.size_bytes()
-    assert (log.start_offset, log.end_offset) == (90, 90)
-    assert reopen(files).end_offset == 90
-
-
-def test_a_gap_that_no_file_can_count_begins_another() -> None:
-    files = MemoryFiles()
-    log = new_log(files)
-    fill(log, 3)
-    far = 3 << 31
-    copy_at(log, far)
-    fill(log, 20)
-    assert offsets_of(files, log) == [0, 1, 2, *range(far, far + 21)]

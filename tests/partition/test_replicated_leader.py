@@ -315,6 +315,24 @@ def test_who_is_not_heard_of_leaves_if_somebody_waits_for_it() -> None:
     assert leader.part_from(stage.around.silent) == frozenset()
 
 
+def test_who_has_left_is_waited_for_no_longer_however_lately_it_was_caught_up() -> None:
+    """It fetches other partitions, but not this one: its log may have failed."""
+    stage = Stage()
+    leader = stage.lead()
+    leader.fetched(fetched(2, 0))
+    leader.fetched(fetched(3, 0))
+    produce(leader, b"a")
+    leader.fetched(fetched(2, 1))
+    leader.update(assignment(isr=(1, 2), partition_epoch=8))
+    assert leader.high_watermark == 1
+    produce(leader, b"b")
+    leader.fetched(fetched(3, 2))
+    assert leader.high_watermark == 1
+    produce(leader, b"c")
+    leader.fetched(fetched(2, 3))
+    assert leader.high_watermark == 2, "it had everything again, and may join"
+
+
 def test_who_seemed_to_join_and_is_not_heard_of_is_waited_for_no_longer() -> None:
     """The others have said all they have to say, so nobody else will look."""
     stage = Stage()

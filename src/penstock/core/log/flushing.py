@@ -69,6 +69,9 @@ def _sync_segments(log: Log, end_offset: int) -> Steps[bool]:
     in flight is asked for each anew: an append may have come while another segment was synced."""
     was_sealed = False
     for segment in _unsynced(log, end_offset):
+        if segment.size_bytes and not log.written_bytes(segment):
+            # It has no file yet. Where it begins below a gap, that does not show in its offsets.
+            continue
         was_sealed |= segment.sealed
         try:
             yield from segment.sync(not log.writes or (segment.sealed and segment.end_offset <= end_offset))
@@ -80,7 +83,7 @@ def _sync_segments(log: Log, end_offset: int) -> Steps[bool]:
 
 
 def _unsynced(log: Log, end_offset: int) -> list[Segment]:
-    """Oldest first. A segment that holds nothing Written may not even have a file yet."""
+    """Oldest first, and none that holds nothing Written."""
     found = []
     for segment in reversed(log.segments):
         if segment.is_durable and segment.end_offset <= log.synced_offset:

@@ -196,13 +196,14 @@ class Log:
         self.accept(batch, header, header.leader_epoch, now_ms)
 
     def write_accepted(self) -> None:
-        """Hand everything accepted to the file, in one write."""
+        """Hand everything accepted to the file, in one write. It ends where its segment does: the log may already go on
+        behind a gap, in the next one."""
         batches = self._accepted
         if not batches:
             return
         held = bool(self.writes) or self.is_rootless
         if not held and self.context.files.append(self.active.log, batches, self._appended):
-            self.written_offset = self.end_offset
+            self.written_offset = self.active.end_offset
         else:
             self._await_write(self.active, batches, self._accepted_headers)
         self._accepted = []
@@ -241,13 +242,18 @@ class Log:
         """Whether appends are in flight, or one that failed is being undone."""
         return bool(self.writes) or self.is_repairing
 
+    def written_bytes(self, segment: Segment) -> int:
+        """What a segment's file holds for sure; appends in flight, even to one that is sealed by now, come behind that.
+        Before the first one has ended there may be no file."""
+        return next((write.position for write in self.writes if write.segment is segment), segment.size_bytes)
+
     def _await_write(self, segment: Segment, batches: list[Buffer], headers: list[BatchHeader]) -> None:
         """Queue a write behind those in flight. One file's first write waits for the last one of the file before, so
         that after a crash the log is whole up to some offset and empty behind it."""
         writes = self.writes
         held = self.is_rootless or (bool(writes) and (writes[-1].segment is not segment or writes[-1].data is not None))
         position = segment.size_bytes - sum(map(len, batches))
-        write = Write(segment, position, self.end_offset, headers, b"".join(batches) if held else None)
+        write = Write(segment, position, segment.end_offset, headers, b"".join(batches) if held else None)
         first = not writes
         writes.append(write)
         if held:

@@ -71,24 +71,18 @@ def _slice(
 def _limit(log: Log, segment: Segment, wanted: int, upto_offset: int) -> Steps[int]:
     """The position behind which a reader up to `upto_offset` must not see; exact only where it matters."""
     if upto_offset >= min(log.written_offset, segment.end_offset if segment.sealed else log.end_offset):
-        return _written_bytes(log, segment)
+        return log.written_bytes(segment)
     if (yield from segment.offsets.lookup(upto_offset)) >= wanted:
         return wanted
     located = yield from locate(log, segment, upto_offset)
-    return _written_bytes(log, segment) if located is None else located.position
-
-
-def _written_bytes(log: Log, segment: Segment) -> int:
-    """What a segment's file holds; appends in flight, even to one that is sealed by now, come behind that."""
-    first = log.writes[0] if log.writes else None
-    return first.position if first is not None and first.segment is segment else segment.size_bytes
+    return log.written_bytes(segment) if located is None else located.position
 
 
 def locate(log: Log, segment: Segment, offset: int) -> Steps[Located | None]:
     """The batch that holds `offset` or, after compaction, the first one behind it."""
     position = yield from segment.offsets.lookup(offset)
     try:
-        located = yield from walk_to(segment.log, position, segment.size_bytes, offset)
+        located = yield from walk_to(segment.log, position, log.written_bytes(segment), offset)
         # An entry names the last offset of the batch it points to: that batch cannot begin behind the offset.
         if not position or located is None or located.position > position or located.header.base_offset <= offset:
             return located
@@ -97,7 +91,7 @@ def locate(log: Log, segment: Segment, offset: int) -> Steps[Located | None]:
             raise
     if segment.sealed:
         yield from reindex(segment, log.settings.index_interval_bytes)
-    return (yield from walk_to(segment.log, 0, segment.size_bytes, offset))
+    return (yield from walk_to(segment.log, 0, log.written_bytes(segment), offset))
 
 
 def offset_for_time(log: Log, timestamp_ms: int) -> Steps[Found | None]:
@@ -121,7 +115,7 @@ def _find_time(log: Log, segment: Segment, offset: int, timestamp_ms: int) -> St
                 record_offset = header.base_offset + span.offset_delta
                 if span.timestamp >= timestamp_ms and record_offset >= log.start_offset:
                     return span.timestamp, record_offset, header.leader_epoch
-        located = yield from walk_to(segment.log, located.position + header.size, segment.size_bytes, 0)
+        located = yield from walk_to(segment.log, located.position + header.size, log.written_bytes(segment), 0)
     return None
 
 

@@ -66,6 +66,11 @@ class Remote:
     def is_caught_up(self, leader_end: int, now_ms: int, lag_ms_max: int) -> bool:
         return self.end_offset >= leader_end or now_ms - self.caught_up_ms <= lag_ms_max
 
+    def left(self) -> None:
+        """It is not in sync any more. That it was caught up not long ago says nothing about it now, or it would be
+        waited for all the same, as one that is about to join."""
+        self.caught_up_ms = LONG_AGO_MS
+
     def forgive(self, late_ms: int) -> None:
         """The leader itself did nothing for a while: that is not the replica's lag."""
         if self.caught_up_ms != LONG_AGO_MS:

@@ -415,7 +415,11 @@ class ReplicatedLeader(Leader):
     def _settle(self, isr: Iterable[int], partition_epoch: int) -> None:
         if partition_epoch < self.in_sync.partition_epoch:
             return
+        before = self.in_sync.isr
         self.in_sync.settle(isr, partition_epoch)
+        for each in before - self.in_sync.isr:
+            if remote := self.remotes.get(each):
+                remote.left()
         self._settled()
 
     def _settled(self) -> None:
