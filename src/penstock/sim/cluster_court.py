@@ -13,6 +13,7 @@ from penstock.sim.invariants.base import Invariant
 from penstock.sim.invariants.commits_rise import CommitsRise
 from penstock.sim.invariants.commits_survive import CommitsSurvive
 from penstock.sim.invariants.decisions_survive import DecisionsSurvive
+from penstock.sim.invariants.disks_fail_first import DisksFailFirst
 from penstock.sim.invariants.ends_rise import EndsRise
 from penstock.sim.invariants.everyone_is_answered import EveryoneIsAnswered
 from penstock.sim.invariants.everyone_makes_progress import EveryoneMakesProgress
@@ -43,6 +44,7 @@ CLUSTER: Final[tuple[type[Invariant], ...]] = (
     CommitsRise,
     CommitsSurvive,
     DecisionsSurvive,
+    DisksFailFirst,
     EndsRise,
     EveryoneIsAnswered,
     EveryoneMakesProgress,

@@ -22,6 +22,7 @@ from penstock.sim.cluster_watch import ClusterWatch, held
 from penstock.sim.dynamic import DynamicNodes
 from penstock.sim.events import Partition, Read, Stuck
 from penstock.sim.model import Model
+from penstock.sim.offline import OfflineLogs
 from penstock.sim.report import Report, reported
 from penstock.sim.rules import rules_of
 from penstock.sim.scheduler import SECOND
@@ -52,6 +53,7 @@ class ClusterScenario:
         """Run it to its end; a violation is raised where it happens."""
         world, scheduler = self._world, self._world.scheduler
         world.boot()
+        OfflineLogs(world).look()
         self._finish([world.act("preparer", self._prepare)], PREPARE_US_MAX)
         weather = Weather(world, world.chance.fork("weather"))
         weather.schedule(self._spec.storm)

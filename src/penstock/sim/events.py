@@ -299,13 +299,14 @@ class Stuck:
 
 
 class LogState(NamedTuple):
-    """How far a partition's log reaches, how far it promises to survive power loss, and its newest snapshot of
-    producers, below which only the last batch of each is remembered."""
+    """How far a partition's log reaches, how far it promises to survive power loss, its newest snapshot of producers,
+    below which only the last batch of each is remembered, and why it takes nothing any more, if so."""
 
     start_offset: int
     synced_offset: int
     end_offset: int
     snapshot_offset: int = 0
+    failure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,6 +385,15 @@ class Stalled:
 
 
 @dataclass(frozen=True, slots=True)
+class TakenOffline:
+    """A log takes nothing any more, though no sync of its disk has ever failed."""
+
+    partition: Partition
+    machine: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """What the replicas of a partition hold when all is quiet: bytes by machine. Where retention takes from them, one
     may begin later than another."""
@@ -431,6 +441,7 @@ Event = (
     | Trusts
     | InSync
     | Stalled
+    | TakenOffline
     | Held
 )
 

@@ -69,4 +69,5 @@ class PenstockNodes:
 
 def _state(log: Log) -> LogState:
     snapshot_offset = max(log.snapshot_offsets, default=0)
-    return LogState(log.start_offset, log.synced_offset, log.end_offset, snapshot_offset)
+    failure = None if log.failure is None else log.failure.message
+    return LogState(log.start_offset, log.synced_offset, log.end_offset, snapshot_offset, failure)

@@ -298,6 +298,18 @@ def _leader_begins_with_a_stale_image() -> list[Patch]:
     return [(Submissions, "rebase", rebase)]
 
 
+def _unmade_file_synced() -> list[Patch]:
+    """A flush syncs whatever is not synced, whether its file has been made yet or not."""
+
+    def unsynced(log: Log, end_offset: int) -> list[Segment]:
+        return [segment for segment in log.segments if not segment.is_durable]
+
+    return [
+        (flushing, "_unsynced", unsynced),
+        (Log, "written_bytes", lambda self, segment: segment.size_bytes),
+    ]
+
+
 BUGS: dict[str, Callable[[], list[Patch]]] = {
     "index not truncated": _index_not_truncated,
     "sequence check off": _sequence_check_off,
@@ -310,6 +322,7 @@ BUGS: dict[str, Callable[[], list[Patch]]] = {
     "retention sleeps": _retention_sleeps,
     "start not stored": _start_not_stored,
     "compaction forgets a key": _compaction_forgets_a_key,
+    "unmade file synced": _unmade_file_synced,
     "commit before write": _commit_before_write,
     "static loses its place": _static_loses_its_place,
     "ghost is heard": _ghost_is_heard,
@@ -342,6 +355,7 @@ NODE_BUGS = (
     "retention sleeps",
     "start not stored",
     "compaction forgets a key",
+    "unmade file synced",
     "commit before write",
     "static loses its place",
     "ghost is heard",

@@ -27,6 +27,7 @@ from penstock.sim.faults import PEACE, FaultPlan, Injector
 from penstock.sim.model import OFFSETS_TOPIC
 from penstock.sim.network import NetworkProfile
 from penstock.sim.node import SETTINGS
+from penstock.sim.offline import OfflineLogs
 from penstock.sim.scheduler import SECOND
 from penstock.sim.script import Actor, Script, Sleep
 from penstock.sim.workloads import Workload
@@ -66,6 +67,7 @@ class Scenario:
         """Run all four acts; a violation is raised where it happens."""
         world = self._world
         world.boot()
+        OfflineLogs(world).look()
         self._finish([world.act("preparer", self._prepare)], PREPARE_US_MAX)
         injector = Injector(world.first, world.chance.fork("faults"))
         until_us = world.scheduler.now_us + self._spec.trouble_us

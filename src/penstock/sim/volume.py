@@ -28,6 +28,7 @@ class Volume:
         self.platter = Platter()
         self.free_bytes: int | None = None  # None: plenty.
         self.syncs_to_fail = 0
+        self.has_failed = False
         self._chance = chance
         self._note = note
         self._syncs = 0
@@ -91,6 +92,7 @@ class Volume:
         """Make `content`, as it was when the sync with this number was asked for, survive power loss."""
         if self.syncs_to_fail > 0:
             self.syncs_to_fail -= 1
+            self.has_failed = True
             self._note("failed-sync", str(node.number))
             raise FileFailure(errno.EIO, "input/output error")
         if order > node.sync_order:

@@ -3,6 +3,7 @@
 from penstock.sim.invariants.acknowledged_is_readable import AcknowledgedIsReadable
 from penstock.sim.invariants.base import Invariant, Violation
 from penstock.sim.invariants.commits_survive import CommitsSurvive
+from penstock.sim.invariants.disks_fail_first import DisksFailFirst
 from penstock.sim.invariants.everyone_is_answered import EveryoneIsAnswered
 from penstock.sim.invariants.everyone_makes_progress import EveryoneMakesProgress
 from penstock.sim.invariants.fetched_is_produced import FetchedIsProduced
@@ -28,6 +29,7 @@ __all__ = ["ALL", "Invariant", "Violation"]
 ALL: tuple[type[Invariant], ...] = (
     AcknowledgedIsReadable,
     CommitsSurvive,
+    DisksFailFirst,
     EveryoneIsAnswered,
     EveryoneMakesProgress,
     FetchedIsProduced,
