@@ -259,6 +259,18 @@ def test_a_partial_write_is_completed(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (tmp_path / "f").read_bytes() == b"0123456789abcd"
 
 
+@pytest.mark.parametrize("count", [2, disk_module.PARTS_MAX, 3 * disk_module.PARTS_MAX])
+def test_any_number_of_parts_is_one_append(tmp_path: Path, count: int) -> None:
+    """A follower that was away copies thousands of small batches at once."""
+    parts = [b"%d " % number for number in range(count)]
+
+    async def test(bench: Bench) -> None:
+        assert bench.disk.append(File(str(tmp_path / "f")), parts, lambda result: None) is True
+
+    on_a_loop(test)
+    assert (tmp_path / "f").read_bytes() == b"".join(parts)
+
+
 def test_a_full_disk_is_a_failure_that_comes_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(fd: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -20,6 +20,8 @@ from penstock.shell.jobs import Workers
 from penstock.shell.whole_sync import sync_path, sync_tree
 
 THREADS_MAX = 4
+PARTS_MAX = 1024
+"""What the system writes at once (IOV_MAX); it refuses more, however small they are."""
 PROBE_BYTES = 128 * 1024
 """The system reads ahead at least this much, so that what lies between two warm pages is warm too."""
 
@@ -94,6 +96,8 @@ class Disk:
     def append(self, file: File, parts: Sequence[Buffer], done: Done) -> bool:
         try:
             fd = file.fd if file.fd >= 0 else self._descriptors.open(file, create=True)
+            if len(parts) > PARTS_MAX:
+                parts = [b"".join(parts)]
             written = os.write(fd, parts[0]) if len(parts) == 1 else os.writev(fd, parts)
             if written != sum(map(len, parts)):
                 write_all(fd, memoryview(b"".join(parts))[written:])
