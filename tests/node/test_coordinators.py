@@ -146,12 +146,12 @@ def test_a_commit_that_could_not_be_written_never_happened() -> None:
     assert committed(ready(world), "g") == 3
 
 
-def test_a_coordinator_whose_log_is_broken_says_so_and_the_node_lives() -> None:
+def test_a_coordinator_whose_log_takes_nothing_says_so_and_the_node_lives() -> None:
     world, client = grouped()
     client.ask(commit("g", 1), 8)
     for partition in world.node.replicas:
         if partition.topic == "__consumer_offsets":
-            world.turn(lambda log=partition.log: log.fail(FileFailure(errno.EIO, "broken")))  # type: ignore[misc]
+            world.turn(lambda log=partition.log: log.fail(FileFailure(errno.ENOSPC, "full")))  # type: ignore[misc]
     assert code_of(client.ask(commit("g", 2), 8)) != 0
     assert code_of(client.ask(commit("g", 3), 8)) != 0
     assert world.node.state == "running"

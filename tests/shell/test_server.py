@@ -387,6 +387,22 @@ def test_a_second_node_in_the_same_folder_or_port_says_so_in_one_line(tmp_path: 
     run(test)
 
 
+def test_a_node_that_failed_before_anybody_waited_for_it_ends_all_the_same(tmp_path: Path) -> None:
+    """As when a disk fails while the listeners are opened."""
+
+    async def test() -> None:
+        host = Host(BrokerSettings(node_settings({}, str(tmp_path), Ports())), lambda *note: None)
+        try:
+            await host.start()
+            host.server.turn(lambda: host.node.fail("the disk has failed"))
+            await host.wait(asyncio.Event())
+            assert await host.stop() == 1
+        finally:
+            host.close()
+
+    run(test)
+
+
 def test_words_that_nobody_takes_stop_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
         monkeypatch.setattr(sys, "stderr", full)

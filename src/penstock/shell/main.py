@@ -134,7 +134,9 @@ class Host:
         await self._serve_http()
 
     async def wait(self, stop: asyncio.Event) -> None:
-        """Until told to stop, or until the node fails."""
+        """Until told to stop, or until the node fails, if it has not while the listeners were opened."""
+        if self.node.state == "failed":
+            return
         failed = self._watch()
         stopping = asyncio.ensure_future(stop.wait())
         await asyncio.wait((failed, stopping), return_when=asyncio.FIRST_COMPLETED)

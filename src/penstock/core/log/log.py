@@ -323,6 +323,7 @@ class Log:
         self.end_offset = self.written_offset
         self._suspend_producers(lost)
         truncation.drop_unwritten(self, lost[0].segment, lost[0].position)
+        self.context.on_loss(self, failure)
         self._progress()
         if not self.orphans:
             self._begin_repair()
@@ -347,9 +348,10 @@ class Log:
 
     def fail(self, failure: FileFailure) -> None:
         """The folder can no longer be trusted to keep what it is given."""
+        self.blocked = failure.message
         if self.failure is None and not self.is_gone:
             self.failure = failure
-        self.blocked = failure.message
+            self.context.on_failure(self, failure)
 
     def unblock(self) -> None:
         """Let appends in again, if nothing else speaks against it."""

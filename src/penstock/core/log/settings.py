@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from penstock.core.base.ports import Files, Steps
+from penstock.core.base.ports import FileFailure, Files, Steps
 from penstock.core.base.steps import Tasks
 from penstock.core.log.index_file import IndexCache
 
@@ -53,6 +53,10 @@ class LogSettings(Protocol):
     def flush_ms(self) -> int: ...
 
 
+def nobody_minds(log: Log, failure: FileFailure) -> None:
+    """Nobody depends on the log."""
+
+
 def nobody_cares(*log: Log) -> Steps[None]:
     """Nothing depends on what was lost."""
     yield from ()
@@ -61,7 +65,8 @@ def nobody_cares(*log: Log) -> Steps[None]:
 @dataclass(frozen=True, slots=True)
 class LogContext:
     """What the logs of one node share: the disk, the driver of steps, the index cache, one broker setting, and whom to
-    tell before a log that is opened loses what it should have, and when one has been cut, before it grows again."""
+    tell before a log that is opened loses what it should have, when one has been cut, before it grows again, when a
+    write has failed, and when a log takes nothing any more."""
 
     files: Files
     tasks: Tasks
@@ -69,3 +74,5 @@ class LogContext:
     producer_id_expiration_ms: int = 86_400_000
     before_loss: Callable[[], Steps[None]] = nobody_cares
     after_cut: Callable[[Log], Steps[None]] = nobody_cares
+    on_loss: Callable[[Log, FileFailure], None] = nobody_minds
+    on_failure: Callable[[Log, FileFailure], None] = nobody_minds

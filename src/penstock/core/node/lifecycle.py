@@ -26,6 +26,7 @@ from penstock.core.metadata.storage import (
     uuid_text,
 )
 from penstock.core.node.cluster import Cluster
+from penstock.core.node.disk_trouble import DiskTrouble
 from penstock.core.node.lineage import Lineage
 from penstock.core.node.quorum.identity import founding_voters, is_founder, is_only_voter
 from penstock.core.node.quorum.opening import found_quorum, is_only_founded, open_quorum
@@ -55,9 +56,16 @@ def _serve(node: Node, context: LogContext) -> Steps[None]:
     node.image = node.quorum.start_image()
     node.reconfigure()
     node.lineage = Lineage(node.settings.log_dir, node.boot_id, node.new_id())
-    node.tasks.on_sync_failed = lambda: node.tasks.run(node.lineage.doubt(), node.started)
+    trouble = DiskTrouble(node)
+    node.tasks.on_sync_failed = trouble.sync_failed
     expiration_ms = node.settings["producer.id.expiration.ms"]
-    context = replace_fields(context, producer_id_expiration_ms=expiration_ms, before_loss=node.lineage.cut)
+    context = replace_fields(
+        context,
+        producer_id_expiration_ms=expiration_ms,
+        before_loss=node.lineage.cut,
+        on_loss=trouble.write_lost,
+        on_failure=trouble.log_failed,
+    )
     directory = LogDirectory(node.settings.log_dir, context)
     directory.departures.on_left_behind = lambda log, failure: node.log(
         "error", f"the files in {log.dir} belong to nobody and cannot be removed before the next start: {failure}"
