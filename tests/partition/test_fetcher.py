@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.partition.fetcher import Fetcher, Fetchers, FetchSettings
+from penstock.core.partition.fetcher import ANSWER_BATCHES_MAX, FIRST_ANSWER_BYTES, Fetcher, Fetchers, FetchSettings
 from penstock.core.partition.follower import Follower
 from penstock.core.partition.throttle import Throttle
 from penstock.core.wire.api.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
@@ -259,3 +259,28 @@ def test_a_follower_is_with_the_fetcher_of_its_leader_only() -> None:
     assert said(second.next(NOW_MS)) == {0: 0}
     fetchers.forget((TOPIC_ID, 0))
     assert len(second) == 0
+
+
+def test_no_more_is_asked_for_than_can_be_copied_at_once() -> None:
+    """Ten megabytes of batches with one small record each would keep the node busy for most of a second."""
+    fetcher = fetcher_of(follower_of())
+    first = fetcher.next(NOW_MS)
+    assert first is not None
+    assert first.max_bytes == FIRST_ANSWER_BYTES
+    fetcher.answered(response(of(0, answer(large := batch_at(0, 3, bytes(100_000))))), NOW_MS)
+    asked = []
+    for number in range(1, 11):
+        request = fetcher.next(NOW_MS)
+        assert request is not None
+        asked.append(request.max_bytes)
+        fetcher.answered(response(of(0, answer(batch_at(number, 3, bytes(100_000))))), NOW_MS)
+    assert asked[:3] == [2 * FIRST_ANSWER_BYTES, 4 * FIRST_ANSWER_BYTES, 8 * FIRST_ANSWER_BYTES]
+    assert asked[-1] == SETTINGS.response_bytes_max <= len(large) * ANSWER_BATCHES_MAX
+    small = [batch_at(number, 3, b"a") for number in range(11, 3_000)]
+    assert fetcher.next(NOW_MS) is not None
+    fetcher.answered(response(of(0, answer(b"".join(small)))), NOW_MS)
+    request = fetcher.next(NOW_MS)
+    assert request is not None
+    assert request.max_bytes == len(small[0]) * ANSWER_BATCHES_MAX
+    fetcher.answered(response(), NOW_MS)
+    assert fetcher._appetite_bytes == request.max_bytes, "an answer without batches says nothing about them"

@@ -22,7 +22,7 @@ HINTS = {
     "unclean restart kept in sync": 153,
     "boot id ignored": 4,
     "one voter is a majority": 3,
-    "silence forgotten": 34,
+    "who left is waited for": 34,
     "commit before write": 6,
 }
 """Seeds that showed a bug when this was written; they are tried first, to save the time of those before them."""
@@ -33,7 +33,7 @@ OFTEN_DARK = "at 0 s set kept min.insync.replicas to 3\n" + "".join(
     f"at {second} s power-loss 2 for 300 ms\n" for second in range(4, 48, 4)
 )
 FORGETFUL = {"answer void after retention"}
-ESTRANGED = {"silence forgotten"}
+ESTRANGED = {"who left is waited for"}
 STORMS = {"boot id ignored": OFTEN_DARK}
 
 

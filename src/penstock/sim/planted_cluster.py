@@ -21,6 +21,7 @@ from penstock.core.partition import replicated
 from penstock.core.partition.divergence import EpochEnd
 from penstock.core.partition.fetcher import Fetcher, Key
 from penstock.core.partition.follower import Position
+from penstock.core.partition.remote import Remote
 from penstock.core.partition.replicated import ReplicatedLeader
 from penstock.core.records.batch import BatchHeader
 from penstock.core.wire.api.fetch import FetchableTopicResponse
@@ -152,15 +153,15 @@ def _answer_void_after_retention() -> list[Patch]:
     return [(Fetcher, "_take_topic", take_topic)]
 
 
-def _silence_forgotten() -> list[Patch]:
-    """A leader knows who is silent only while it is in sync; who has left for it seems to be about to join."""
+def _who_left_is_waited_for() -> list[Patch]:
+    """A leader forgets who is silent, and that somebody has left: who has seems to be about to join."""
     honest = Replication._listen
 
     def listen(self: Replication, due_ms: int) -> None:
         self.around.silent = frozenset()
         honest(self, due_ms)
 
-    return [(Replication, "_listen", listen)]
+    return [(Replication, "_listen", listen), (Remote, "left", lambda self: None)]
 
 
 CLUSTER_BUGS: dict[str, Callable[[], list[Patch]]] = {
@@ -177,7 +178,7 @@ CLUSTER_BUGS: dict[str, Callable[[], list[Patch]]] = {
     "epoch not raised": _epoch_not_raised,
     "lease ignored": _lease_ignored,
     "deaf session": _deaf_session,
-    "silence forgotten": _silence_forgotten,
+    "who left is waited for": _who_left_is_waited_for,
     **{
         name: BUGS[name]
         for name in ("commit before write", "one voter is a majority", "leader begins with a stale image")

@@ -32,6 +32,10 @@ VERSION: Final = 17
 LOSSES_COUNTED_MAX: Final = 10
 """Connections lost in a row after which the wait no longer doubles."""
 
+FIRST_ANSWER_BYTES: Final = 65_536
+ANSWER_BATCHES_MAX: Final = 1_000
+"""Some milliseconds of work: whatever else the node has to do waits for as long as an answer is copied."""
+
 Key = tuple[bytes, int]
 """(topic id, partition)"""
 
@@ -90,6 +94,10 @@ class Fetcher:
         self._losses = 0
         self._in_flight = False
         self._owed_since_ms: int | None = None
+        # How much the next answer may hold, and what the last one did.
+        self._appetite_bytes = FIRST_ANSWER_BYTES
+        self._copied_bytes = 0
+        self._copied_batches = 0
         self.on_change: Callable[[], None] = lambda: None
 
     def __len__(self) -> int:
@@ -196,7 +204,7 @@ class Fetcher:
             replica_state=ReplicaState(replica_id=self._replica_id, replica_epoch=self._broker_epoch()),
             max_wait_ms=settings.busy_wait_ms_max if self._busy else settings.wait_ms_max,
             min_bytes=settings.bytes_min,
-            max_bytes=settings.response_bytes_max,
+            max_bytes=min(self._appetite_bytes, settings.response_bytes_max),
             isolation_level=0,
             session_id=changes.session_id,
             session_epoch=changes.epoch,
@@ -232,8 +240,17 @@ class Fetcher:
             return
         known = dict(self._session.known) if response.session_id == 0 else self._session.known
         self._session.answered(response.session_id)
+        self._copied_bytes = self._copied_batches = 0
         for topic in response.responses:
             self._take_topic(topic, known, now_ms)
+        if self._copied_batches:
+            self._adapt()
+
+    def _adapt(self) -> None:
+        """Ask for as much as can be copied at once, if batches stay as large as they were. Megabytes of them may be a
+        few, or more than a hundred thousand."""
+        wanted_bytes = self._copied_bytes * ANSWER_BATCHES_MAX // self._copied_batches
+        self._appetite_bytes = min(wanted_bytes, 2 * self._appetite_bytes, self.settings.response_bytes_max)
 
     def _take_topic(self, topic: FetchableTopicResponse, known: dict[Key, Position | None], now_ms: int) -> None:
         for data in topic.partitions:
@@ -251,9 +268,13 @@ class Fetcher:
                 self._changed[key] = None
 
     def _take(self, key: Key, follower: Follower, data: PartitionData, now_ms: int) -> None:
-        if data.records is not None and self._is_throttled(follower):
-            self._throttle.passed(len(data.records), now_ms)
+        if data.records is not None:
+            self._copied_bytes += len(data.records)
+            if self._is_throttled(follower):
+                self._throttle.passed(len(data.records), now_ms)
+        batches_before = follower.copied_batches
         code = follower.take(data, now_ms)
+        self._copied_batches += follower.copied_batches - batches_before
         self._changed[key] = None
         if code is not ErrorCode.NONE:
             settings = self.settings

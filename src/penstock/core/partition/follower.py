@@ -44,6 +44,7 @@ class Follower(Partition):
     __slots__ = (
         "_committed",
         "_copied_end",
+        "copied_batches",
         "has_lost",
         "is_cutting",
         "leader",
@@ -80,6 +81,7 @@ class Follower(Partition):
         self.has_lost = False
         self.stopped: str | None = None
         self.truncations = 0
+        self.copied_batches = 0
         # Told whenever the position may have changed by itself: a write is done, a cut is.
         self.on_change: Callable[[], None] = lambda: None
         self.on_stop: Callable[[str], None] = lambda why: None
@@ -148,6 +150,7 @@ class Follower(Partition):
                 batch = view[at : at + header.size]
                 self.log.accept_copy(batch, header, now_ms)
                 self._unannounced_bytes += len(batch)
+                self.copied_batches += 1
         finally:
             self._copied_end = self.log.end_offset
             self.log.write_accepted()
