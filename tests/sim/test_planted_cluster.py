@@ -22,7 +22,7 @@ HINTS = {
     "unclean restart kept in sync": 153,
     "boot id ignored": 4,
     "one voter is a majority": 3,
-    "who left is waited for": 34,
+    "who left is waited for": 4,
     "commit before write": 6,
 }
 """Seeds that showed a bug when this was written; they are tried first, to save the time of those before them."""
