@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from penstock.core.node.slots import Part, Slot
 from penstock.core.wire.errors import DecodeError
@@ -12,12 +12,17 @@ from penstock.core.wire.frames import FrameReader
 if TYPE_CHECKING:
     from penstock.core.node.node import Node
 
+REQUESTS_PER_TURN_MAX: Final = 256
+"""Some milliseconds of work. Thousands may arrive at once, and whoever else has something to say waits that long: the
+controller, for one, which would take a node for dead that only answers a client."""
+
 
 class Connection:
     """One client. The world feeds it and sends what `take_output` gives."""
 
     __slots__ = (
         "_frames",
+        "_is_put_off",
         "_node",
         "_out_bytes",
         "_reader",
@@ -46,6 +51,8 @@ class Connection:
         self._take([])
         self._out_bytes = 0
         self._unsent = 0
+        # It has had its share of a turn, and goes on in a later one.
+        self._is_put_off = False
         self.host = host
         self.port = port
         self.listener = listener
@@ -130,8 +137,7 @@ class Connection:
         if bytes_left < self._unsent:
             self.last_active_ms = self._node.now_ms
         self._unsent = bytes_left
-        if not self.reading and not self.closing:
-            self._serve()
+        self.resume()
 
     def put(self, parts: list[Part], size: int) -> None:
         self.out += parts
@@ -163,8 +169,14 @@ class Connection:
 
     def resume(self) -> None:
         """At the end of a turn: serve frames that back-pressure had left in the buffer."""
-        if not self.reading and not self.closing:
+        if not self.reading and not self.closing and not self._is_put_off:
             self._serve()
+
+    def go_on(self) -> None:
+        """In a later turn: serve what was more than a turn's share."""
+        self._is_put_off = False
+        self.resume()
+        self.mark()
 
     def _take(self, frames: list[memoryview]) -> None:
         """These frames have arrived, and none of them has been served."""
@@ -172,20 +184,29 @@ class Connection:
         self._served = 0
 
     def _serve(self) -> None:
-        """Run the frames that have arrived, as long as slots and output have room."""
+        """Run the frames that have arrived, as long as slots and output have room, and no more than a turn's share."""
         frames, node, limits = self._frames, self._node, self._node.limits
         self.reading = True
         at = self._served
+        share = at + REQUESTS_PER_TURN_MAX
         try:
             while at < len(frames) and not self.closing:
                 if self.waiting >= limits.slots_max or self._out_bytes + self._unsent >= limits.output_bytes_max:
-                    self.reading = False
-                    self._served = at
+                    self._hold(at)
+                    return
+                if at >= share:
+                    self._hold(at)
+                    self._is_put_off = True
+                    node.put_off(self)
                     return
                 at += node.dispatch(self, frames, at)
         except DecodeError as error:
             self._malformed(error)
         self._take([])
+
+    def _hold(self, at: int) -> None:
+        self.reading = False
+        self._served = at
 
     def _malformed(self, error: DecodeError) -> None:
         node = self._node

@@ -92,6 +92,7 @@ class Node:
         self.log_levels = {ROOT: DEFAULT_LEVEL}
         self.connections: dict[Connection, None] = {}
         self.dirty: list[Connection] = []
+        self._put_off: deque[Connection] = deque()
         self.fetching = Fetching(self)
         self.coordinators = Coordinators(self)
         self.producer_ids = ProducerIds(self)
@@ -176,6 +177,19 @@ class Node:
         return bool(self.dirty or self.fetching.woken)
 
     # What connections call
+
+    def put_off(self, connection: Connection) -> None:
+        """A connection has more to be served than its share of this turn. It goes on when everybody else had theirs."""
+        self._put_off.append(connection)
+        if len(self._put_off) == 1:
+            self.deadlines.at(self.now_ms, self._go_on)
+
+    def _go_on(self) -> None:
+        """One in each turn."""
+        connection = self._put_off.popleft()
+        if self._put_off:
+            self.deadlines.at(self.now_ms, self._go_on)
+        connection.go_on()
 
     def dispatch(self, connection: Connection, frames: list[memoryview], at: int) -> int:
         """Run the request at a place of what has arrived; gives how many were run, as an API that knows how may take
