@@ -34,6 +34,15 @@ def cut_within_a_gap(files: MemoryFiles) -> Log:
     return log
 
 
+def with_a_file_to_be_made(files: MemoryFiles) -> Log:
+    """The same, synced; it goes on in a file that the disk has not made yet."""
+    log = cut_within_a_gap(files)
+    drive(files, log.flush())
+    files.delay = Random(0)
+    copy_at(log, 90)
+    return log
+
+
 @pytest.mark.parametrize("synced", [False, True])
 def test_a_gap_between_two_files_is_no_loss(synced: bool) -> None:
     """A follower copied what compaction had left, and its file was full just there."""
@@ -91,10 +100,7 @@ def test_a_gap_that_no_file_can_count_begins_another() -> None:
 def test_a_flush_does_not_look_for_a_file_below_a_gap_that_is_still_to_be_made() -> None:
     """It begins below what was written, and nothing of it has been."""
     files = MemoryFiles()
-    log = cut_within_a_gap(files)
-    drive(files, log.flush())
-    files.delay = Random(0)
-    copy_at(log, 90)
+    log = with_a_file_to_be_made(files)
     slow = [each for each in files.pending if each[0] is log.active.log]
     files.pending = [each for each in files.pending if each not in slow]
     files.finish_all()
@@ -124,10 +130,7 @@ def test_what_ends_before_a_gap_is_not_written_beyond_it(seed: int) -> None:
 
 def test_readers_do_not_look_for_a_file_that_is_still_to_be_made() -> None:
     files = MemoryFiles()
-    log = cut_within_a_gap(files)
-    drive(files, log.flush())
-    files.delay = Random(0)
-    copy_at(log, 90)
+    log = with_a_file_to_be_made(files)
     files.delay = None
     assert drive(files, log.read(5, 1 << 20, log.written_offset, True)) is None
     assert drive(files, log.offset_for_time(NOW_MS + 90)) is None

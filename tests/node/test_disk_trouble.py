@@ -45,7 +45,7 @@ def test_writes_that_fail_are_told_once_in_a_while(monkeypatch: pytest.MonkeyPat
     assert values_of(found_in(client.ask(fetch({("t", 0): 0}), 11))["t", 0].records) == [b"b"]
 
 
-def test_that_the_disk_is_full_is_said_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_the_disk_is_full_is_said_elsewhere() -> None:
     world = World()
     world.create("t")
     log = world.node.replicas.get("t", 0).log

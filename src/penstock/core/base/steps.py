@@ -88,6 +88,12 @@ def _has_failed_to_sync(op: FileOp | None, result: object) -> bool:
     return isinstance(op, SYNCS) and isinstance(result, FileFailure)
 
 
+def expect_no_mistake(outcome: object) -> None:
+    """The disk may fail in the background, and that shows where it matters; our own mistakes must not hide there."""
+    if isinstance(outcome, Exception) and not isinstance(outcome, FileFailure):
+        raise outcome
+
+
 def at_once(steps: Steps[T]) -> T:
     """Run steps that only pause, without pausing."""
     try:

@@ -16,6 +16,7 @@ from typing import Final
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import LATER, Buffer, File, FileFailure, Later, Pause, Slice, Steps
+from penstock.core.base.steps import expect_no_mistake
 from penstock.core.log import cleaner, flushing, packer, reader, retention, snapshots, truncation
 from penstock.core.log.compaction import KEYS_MAX
 from penstock.core.log.epochs import LeaderEpochs
@@ -233,7 +234,7 @@ class Log:
         for index in (segment.offsets, segment.times):
             if len(index.pending) >= PENDING_BYTES_MAX and not index.writing:
                 # A failure is no loss: the entries stay pending and are written when the segment is sealed.
-                self.context.tasks.run(index.spill(), _expect_no_mistake)
+                self.context.tasks.run(index.spill(), expect_no_mistake)
 
     # What is in flight
 
@@ -304,7 +305,7 @@ class Log:
         if failure is None:
             self.request_flush()
         else:
-            self.context.tasks.run(self._give_up_held(failure), _expect_no_mistake)
+            self.context.tasks.run(self._give_up_held(failure), expect_no_mistake)
 
     def _give_up_held(self, failure: FileFailure) -> Steps[None]:
         """Lose it as a failed append is lost: not before the turn is over, because nobody waits for it yet."""
@@ -339,7 +340,7 @@ class Log:
         self.context.tasks.run(truncation.repair(self), self._repaired)
 
     def _repaired(self, result: object) -> None:
-        _expect_no_mistake(result)
+        expect_no_mistake(result)
         self.is_repairing = False
         if isinstance(result, FileFailure):
             self.fail(result)
@@ -397,7 +398,7 @@ class Log:
             self.context.tasks.run(flushing.flush(self), self._flushed)
 
     def _flushed(self, result: object) -> None:
-        _expect_no_mistake(result)
+        expect_no_mistake(result)
         self._progress()
 
     def flush_ended(self, failure: FileFailure | None) -> None:
@@ -527,9 +528,3 @@ class Log:
     def pack_next(self, now_ms: int, upto_offset: int) -> Steps[packer.Packed | None]:
         """Compress one sealed segment below `upto_offset` (the high watermark), if the settings ask for that."""
         return packer.pack_next(self, now_ms, upto_offset)
-
-
-def _expect_no_mistake(result: object) -> None:
-    """The disk may fail in the background, and that shows where it matters; our own mistakes must not hide there."""
-    if isinstance(result, Exception) and not isinstance(result, FileFailure):
-        raise result

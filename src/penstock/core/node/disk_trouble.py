@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from penstock.core.base.ports import FileFailure
+from penstock.core.base.steps import expect_no_mistake
 from penstock.core.log.durable import SyncFailed
 from penstock.core.log.log import Log
 
@@ -48,8 +49,7 @@ class DiskTrouble:
             node.tasks.run(node.lineage.doubt(), lambda outcome: self._give_up(log, failure, outcome))
 
     def _give_up(self, log: Log, failure: FileFailure, outcome: object) -> None:
-        if isinstance(outcome, Exception) and not isinstance(outcome, FileFailure):
-            raise outcome
+        expect_no_mistake(outcome)
         if self._node.state != "failed":
             self._node.fail(
                 f"the disk has failed {log.dir}: {failure.message}; nobody knows what it has kept, so this node stops: "

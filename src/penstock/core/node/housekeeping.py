@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from penstock.core.base.ports import FileFailure, FreeSpace, Pause, Steps
+from penstock.core.base.steps import expect_no_mistake
 from penstock.core.log import packer
 from penstock.core.partition.partition import Partition
 
@@ -73,8 +74,7 @@ class Housekeeping:
         node = self._node
 
         def again(outcome: object = None) -> None:
-            if isinstance(outcome, Exception) and not isinstance(outcome, FileFailure):
-                raise outcome
+            expect_no_mistake(outcome)
             if node.state != "running":
                 # Whatever it was, a node that stops gives it up.
                 return

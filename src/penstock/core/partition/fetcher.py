@@ -250,7 +250,7 @@ class Fetcher:
         """Ask for as much as can be copied at once, if batches stay as large as they were. Megabytes of them may be a
         few, or more than a hundred thousand."""
         wanted_bytes = self._copied_bytes * ANSWER_BATCHES_MAX // self._copied_batches
-        self._appetite_bytes = min(wanted_bytes, 2 * self._appetite_bytes, self.settings.response_bytes_max)
+        self._appetite_bytes = min(wanted_bytes, 2 * self._appetite_bytes)
 
     def _take_topic(self, topic: FetchableTopicResponse, known: dict[Key, Position | None], now_ms: int) -> None:
         for data in topic.partitions:
