@@ -1,6 +1,7 @@
 """The node for tests is a real one: it acknowledges, keeps data and port over restarts, and leaves nothing behind."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -26,6 +27,16 @@ def test_it_serves_and_leaves_nothing_behind(beside: bool) -> None:
     assert not broker.folder.exists()
     with pytest.raises(Unreachable), Client(broker.bootstrap) as client:
         client.link()
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_script_that_never_closes_it_leaves_nothing_behind_either(beside: bool) -> None:
+    script = (
+        f"from penstock.testing import Broker; broker = Broker(beside={beside}); broker.start(); print(broker.folder)"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stderr == ""
+    assert not Path(ran.stdout.strip()).exists()
 
 
 @pytest.mark.parametrize("beside", [False, True])

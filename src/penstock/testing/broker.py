@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -31,7 +32,8 @@ class Broker:
     """A node to test against, in this process or, with `beside=True`, in one of its own that can be killed.
 
     Use it as a context manager, or `start` and `stop` it by hand. Between stops it keeps its port and its data.
-    Without a folder its data is in a temporary one that is removed at the end; a folder that is given is kept.
+    Without a folder its data is in a temporary one that is removed at the end, of the interpreter if nobody closes it
+    before; a folder that is given is kept.
     """
 
     def __init__(
@@ -43,6 +45,8 @@ class Broker:
         self._beside = beside
         self._ports = Ports()
         self._running: Inside | Beside | None = None
+        if self._owns_folder:
+            atexit.register(self._abandon)
 
     def __enter__(self) -> Self:
         try:
@@ -114,7 +118,15 @@ class Broker:
             self.stop()
         finally:
             if self._owns_folder:
+                atexit.unregister(self._abandon)
                 shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _abandon(self) -> None:
+        """The interpreter ends, and nobody has closed this broker. Its threads can start no work any more, so there is
+        no clean stop; and nothing that one would keep."""
+        if isinstance(self._running, Beside):
+            self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def create_topic(self, name: str, partitions: int = 1, **configs: object) -> None:
         """Create a topic; settings are named as in Kafka, with `_` for each dot: `cleanup_policy="compact"`."""
