@@ -128,9 +128,21 @@ class World:
         self._events.append((number, event))
 
     def run(self) -> None:
-        """Everything that is waiting, and what comes of it."""
-        while self._events:
-            self.step()
+        """Everything that is waiting, and what comes of it: round by round, as a loop does it."""
+        while self._events or any(map(self._is_due, NODES)):
+            for _ in range(len(self._events)):
+                self.step()
+            for number in filter(self._is_due, NODES):
+                self._turn(number, self.nodes[number].tick)
+
+    def run_due(self, number: int) -> None:
+        """What a node has put off until everybody was heard: nobody else has anything to say."""
+        while self._is_due(number):
+            self._turn(number, self.nodes[number].tick)
+
+    def _is_due(self, number: int) -> bool:
+        due_ms = self.nodes[number].next_deadline_ms()
+        return due_ms is not None and due_ms * 1000 <= self._now_us
 
     def step(self) -> None:
         self._turn(*self._events.popleft())
@@ -214,10 +226,11 @@ def _round(world: World, client: Connection, requests: bytes) -> tuple[float, fl
         world.later(1, lambda: client.feed(requests))
         so_far_ns = world.spent_ns[1]
         world.step()
+        world.run_due(1)
         appending_ns += world.spent_ns[1] - so_far_ns
         world.run()
     assert world.replies >= replies + REQUESTS, "every request is answered before the next is sent"
-    assert world.turns[2] - turns[2] == REQUESTS, "a follower is heard of once per request"
+    assert world.turns[2] - turns[2] == REQUESTS, "a follower is told, and heard of, once per request"
     leader, *followers = ((world.spent_ns[number] - before[number]) / REQUESTS / 1000 for number in NODES)
     appending = appending_ns / REQUESTS / 1000
     count = len(followers)

@@ -409,3 +409,22 @@ def test_words_that_nobody_takes_stop_nobody(monkeypatch: pytest.MonkeyPatch) ->
         _note("error", "the disk is full")
         with suppress(OSError):
             full.close()
+
+
+@each_loop
+def test_what_is_due_now_is_done_in_the_next_round_and_leaves_the_timer_alone(
+    tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    async def test() -> None:
+        async with hosted(tmp_path) as host:
+            server, node, done = host.server, host.node, []
+            timer = server._timer
+            assert timer is not None
+            for number in range(2):
+                server.turn(lambda number=number: node.deadlines.at(node.now_ms, lambda: done.append(number)))
+            assert done == []
+            await asyncio.sleep(0)
+            assert done == [0, 1]
+            assert not timer.cancelled()
+
+    run(test, loop)

@@ -19,10 +19,10 @@ HINTS = {
     "unclean elections": 2,
     "end told too early": 5,
     "answer void after retention": 1,
-    "unclean restart kept in sync": 153,
+    "unclean restart kept in sync": 11,
     "boot id ignored": 4,
     "one voter is a majority": 3,
-    "who left is waited for": 4,
+    "who left is waited for": 39,
     "commit before write": 6,
 }
 """Seeds that showed a bug when this was written; they are tried first, to save the time of those before them."""

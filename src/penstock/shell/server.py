@@ -31,6 +31,7 @@ class Server:
         self._state = "starting"
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at_ms = 0
+        self._is_ticking_soon = False
 
     def turn(self, event: Callable[[], None]) -> None:
         """One event from outside the sockets."""
@@ -55,8 +56,11 @@ class Server:
         if elapsed_ms > node.metrics.stall_ms_max:
             node.metrics.stall_ms_max = elapsed_ms
         deadline = node.next_deadline_ms()
-        if deadline is not None and (self._timer is None or deadline < self._timer_at_ms):
-            self._arm(deadline)
+        if deadline is not None:
+            if deadline <= node.now_ms:
+                self._tick_soon()
+            elif self._timer is None or deadline < self._timer_at_ms:
+                self._arm(deadline)
         if node.state != self._state:
             self._state = node.state
             self.on_state()
@@ -89,6 +93,16 @@ class Server:
 
     def _tick(self) -> None:
         self._timer = None
+        self.turn(self.node.tick)
+
+    def _tick_soon(self) -> None:
+        """What is due already is done in the next round of the loop; the timer is for later, and stays."""
+        if not self._is_ticking_soon:
+            self._is_ticking_soon = True
+            asyncio.get_running_loop().call_soon(self._tick_now)
+
+    def _tick_now(self) -> None:
+        self._is_ticking_soon = False
         self.turn(self.node.tick)
 
 

@@ -15,6 +15,7 @@ from penstock.core.node.aborted import has_aborted, name_aborted
 from penstock.core.node.deadlines import Deadline
 from penstock.core.node.leader_hints import FETCH_HINTS_SINCE, hint_reader
 from penstock.core.node.slots import PENDING, Answer, Slot
+from penstock.core.node.telling import Telling
 from penstock.core.node.views import Interest, Outcome, View
 from penstock.core.partition.divergence import find_readers_divergence
 from penstock.core.partition.partition import READ_COMMITTED
@@ -59,7 +60,11 @@ class ParkedFetch:
         if not self.woken:
             self.woken = True
             self.deadline.cancel()
-            self.node.fetching.woken.append(self)
+            fetching = self.node.fetching
+            if self.view.replica is None:
+                fetching.woken.append(self)
+            else:
+                fetching.telling.put_off(self)
 
 
 class Fetching:
@@ -69,6 +74,7 @@ class Fetching:
         self._node = node
         self._sessions: dict[int, View] = {}
         self.woken: list[ParkedFetch] = []
+        self.telling = Telling(node)
 
     @property
     def session_count(self) -> int:

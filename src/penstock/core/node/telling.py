@@ -1,0 +1,45 @@
+"""Followers are told of news after everybody was heard who had something to say.
+
+Producers that are under way together arrive in one round of the loop, or in the next. A follower that is told at the
+first of them is away when the others come, and each time it is told costs two nodes two turns: it copies and asks
+again, which is its acknowledgement. So whoever waits for news is told two rounds later. What is large is under way at
+once, or nearly so: copying it takes longer than rounds do, and the leader has other things to do meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from penstock.core.node.fetching import ParkedFetch
+    from penstock.core.node.node import Node
+
+ROUNDS: Final = 2
+SMALL_BYTES_MAX: Final = 16_384
+
+
+class Telling:
+    """Those who will be told in a moment."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._waiting: list[ParkedFetch] = []
+        self._rounds_left = 0
+
+    def put_off(self, parked: ParkedFetch) -> None:
+        self._waiting.append(parked)
+        if len(self._waiting) == 1:
+            self._rounds_left = ROUNDS
+            self._wait()
+
+    def _wait(self) -> None:
+        """What is due now is done in the next round."""
+        self._node.deadlines.at(self._node.now_ms, self._go_on)
+
+    def _go_on(self) -> None:
+        self._rounds_left -= 1
+        if self._rounds_left and all(parked.bytes < SMALL_BYTES_MAX for parked in self._waiting):
+            self._wait()
+        else:
+            told, self._waiting = self._waiting, []
+            self._node.fetching.woken += told

@@ -1,0 +1,115 @@
+"""Followers are told once of what several producers said together, and soon of what is large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bench.replicated_stages import BEGAN_MS, TOPIC, World, make_topic
+from bench.stages import frame
+from penstock.core.node.connection import Connection
+from penstock.core.node.deadlines import Deadlines
+from penstock.core.node.telling import ROUNDS, SMALL_BYTES_MAX, Telling
+from penstock.core.records.build import build_batch
+from penstock.core.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+
+FOLLOWER = 2
+
+
+class Moments:
+    """A node of which nothing is there but time, and what it tells."""
+
+    def __init__(self) -> None:
+        self.deadlines = Deadlines()
+        self.now_ms = 1_000
+        self.fetching = SimpleNamespace(woken=[])
+        node: Any = self
+        self.telling = Telling(node)
+
+    def news(self, size: int) -> Any:
+        parked: Any = SimpleNamespace(bytes=size)
+        self.telling.put_off(parked)
+        return parked
+
+    def round(self) -> list[Any]:
+        """Who is told in the next round."""
+        self.deadlines.run_due(self.now_ms)
+        told, self.fetching.woken = self.fetching.woken, []
+        return told
+
+
+def test_small_news_wait_for_others_and_are_told_together() -> None:
+    moments = Moments()
+    first = moments.news(100)
+    assert [moments.round() for _ in range(ROUNDS - 1)] == [[]] * (ROUNDS - 1)
+    second = moments.news(100)
+    assert moments.round() == [first, second]
+    assert moments.deadlines.next_ms() is None, "nobody wakes for nothing"
+
+
+def test_large_news_are_told_in_the_next_round() -> None:
+    moments = Moments()
+    large = moments.news(SMALL_BYTES_MAX)
+    assert moments.round() == [large]
+
+
+def test_what_grows_large_meanwhile_takes_the_others_along() -> None:
+    moments = Moments()
+    one, other = moments.news(1), moments.news(1)
+    one.bytes += SMALL_BYTES_MAX
+    assert moments.round() == [one, other]
+
+
+def test_the_next_news_wait_again() -> None:
+    moments = Moments()
+    for _ in range(2):
+        parked = moments.news(100)
+        assert [moments.round() for _ in range(ROUNDS)] == [*[[]] * (ROUNDS - 1), [parked]]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    world = World(str(tmp_path / "nodes"))
+    make_topic(world)
+    yield world
+    world.close()
+
+
+def client(world: World) -> Connection:
+    connection = world.nodes[1].connect("127.0.0.1", 1)
+    assert connection is not None
+    return connection
+
+
+def say(world: World, producer: Connection, size: int) -> None:
+    batch = bytes(build_batch([(None, bytes(size), (), BEGAN_MS)]))
+    data = TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=batch)])
+    request = frame(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data]), 9)
+    world.later(1, lambda: producer.feed(request))
+
+
+def test_producers_that_come_together_cost_a_follower_one_turn(world: World) -> None:
+    producers = [client(world) for _ in range(5)]
+    replies, turns = world.replies, world.turns[FOLLOWER]
+    for producer in producers:
+        say(world, producer, 100)
+    world.run()
+    assert world.replies - replies == len(producers)
+    assert world.turns[FOLLOWER] - turns == 1
+    logs = [node.replicas.get(TOPIC, 0) for node in world.nodes.values()]
+    assert [log and log.log.end_offset for log in logs] == [len(producers)] * len(world.nodes)
+
+
+def test_one_that_comes_a_round_later_is_told_of_as_well(world: World) -> None:
+    first, second = client(world), client(world)
+    replies, turns = world.replies, world.turns[FOLLOWER]
+    say(world, first, 100)
+    # It sends when the first round begins, so what it says arrives in the second.
+    world.later(1, lambda: say(world, second, 100))
+    world.run()
+    assert world.replies - replies == 2
+    assert world.turns[FOLLOWER] - turns == 1
