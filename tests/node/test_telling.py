@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +13,7 @@ from bench.replicated_stages import BEGAN_MS, TOPIC, World, make_topic
 from bench.stages import frame
 from penstock.core.node.connection import Connection
 from penstock.core.node.deadlines import Deadlines
-from penstock.core.node.telling import ROUNDS, SMALL_BYTES_MAX, Telling
+from penstock.core.node.telling import ROUNDS, SMALL_BYTES_MAX, UNTRIED_MAX, Telling
 from penstock.core.records.build import build_batch
 from penstock.core.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
@@ -64,11 +64,24 @@ def test_what_grows_large_meanwhile_takes_the_others_along() -> None:
     assert moments.round() == [one, other]
 
 
-def test_the_next_news_wait_again() -> None:
+def test_the_next_news_wait_again_if_it_was_not_in_vain() -> None:
     moments = Moments()
     for _ in range(2):
         parked = moments.news(100)
+        parked.bytes += 100
         assert [moments.round() for _ in range(ROUNDS)] == [*[[]] * (ROUNDS - 1), [parked]]
+
+
+def test_who_waited_in_vain_makes_others_be_told_at_once_for_a_while() -> None:
+    moments = Moments()
+    alone = moments.news(100)
+    assert [moments.round() for _ in range(ROUNDS)] == [*[[]] * (ROUNDS - 1), [alone]]
+    for _ in range(UNTRIED_MAX):
+        parked = moments.news(100)
+        assert moments.deadlines.next_ms() is None
+        assert moments.round() == [parked]
+    moments.news(100)
+    assert moments.round() == []
 
 
 @pytest.fixture
@@ -92,8 +105,17 @@ def say(world: World, producer: Connection, size: int) -> None:
     world.later(1, lambda: producer.feed(request))
 
 
+def learn(world: World, producers: Sequence[Connection]) -> None:
+    """Let it try often enough to see that waiting is not in vain."""
+    for _ in range(UNTRIED_MAX + 1):
+        for producer in producers:
+            say(world, producer, 100)
+        world.run()
+
+
 def test_producers_that_come_together_cost_a_follower_one_turn(world: World) -> None:
     producers = [client(world) for _ in range(5)]
+    learn(world, producers)
     replies, turns = world.replies, world.turns[FOLLOWER]
     for producer in producers:
         say(world, producer, 100)
@@ -101,11 +123,13 @@ def test_producers_that_come_together_cost_a_follower_one_turn(world: World) -> 
     assert world.replies - replies == len(producers)
     assert world.turns[FOLLOWER] - turns == 1
     logs = [node.replicas.get(TOPIC, 0) for node in world.nodes.values()]
-    assert [log and log.log.end_offset for log in logs] == [len(producers)] * len(world.nodes)
+    ends = {log.log.end_offset for log in logs if log is not None}
+    assert ends == {len(producers) * (UNTRIED_MAX + 2)}
 
 
 def test_one_that_comes_a_round_later_is_told_of_as_well(world: World) -> None:
-    first, second = client(world), client(world)
+    first, second = producers = client(world), client(world)
+    learn(world, producers)
     replies, turns = world.replies, world.turns[FOLLOWER]
     say(world, first, 100)
     # It sends when the first round begins, so what it says arrives in the second.

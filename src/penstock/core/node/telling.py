@@ -4,6 +4,8 @@ Producers that are under way together arrive in one round of the loop, or in the
 first of them is away when the others come, and each time it is told costs two nodes two turns: it copies and asks
 again, which is its acknowledgement. So whoever waits for news is told two rounds later. What is large is under way at
 once, or nearly so: copying it takes longer than rounds do, and the leader has other things to do meanwhile.
+
+Where producers come one at a time, waiting is in vain. Once it was, the next followers do not wait.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 ROUNDS: Final = 2
 SMALL_BYTES_MAX: Final = 16_384
+UNTRIED_MAX: Final = 16
+"""How many are told at once, after waiting was in vain, before it is tried again."""
 
 
 class Telling:
@@ -25,10 +29,18 @@ class Telling:
         self._node = node
         self._waiting: list[ParkedFetch] = []
         self._rounds_left = 0
+        self._bytes_at_first = 0
+        self._untried_left = 0
 
     def put_off(self, parked: ParkedFetch) -> None:
-        self._waiting.append(parked)
-        if len(self._waiting) == 1:
+        if self._waiting:
+            self._waiting.append(parked)
+        elif self._untried_left:
+            self._untried_left -= 1
+            self._node.fetching.woken.append(parked)
+        else:
+            self._waiting.append(parked)
+            self._bytes_at_first = parked.bytes
             self._rounds_left = ROUNDS
             self._wait()
 
@@ -40,6 +52,8 @@ class Telling:
         self._rounds_left -= 1
         if self._rounds_left and all(parked.bytes < SMALL_BYTES_MAX for parked in self._waiting):
             self._wait()
-        else:
-            told, self._waiting = self._waiting, []
-            self._node.fetching.woken += told
+            return
+        if self._waiting[0].bytes == self._bytes_at_first:
+            self._untried_left = UNTRIED_MAX
+        self._node.fetching.woken += self._waiting
+        self._waiting = []
