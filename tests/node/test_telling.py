@@ -1,4 +1,4 @@
-"""Followers are told once of what several producers said together, and soon of what is large."""
+"""Followers are told once of what several producers said together, and at once of what is large."""
 
 from __future__ import annotations
 
@@ -51,13 +51,14 @@ def test_small_news_wait_for_others_and_are_told_together() -> None:
     assert moments.deadlines.next_ms() is None, "nobody wakes for nothing"
 
 
-def test_large_news_are_told_in_the_next_round() -> None:
+def test_large_news_are_told_at_once() -> None:
     moments = Moments()
     large = moments.news(SMALL_BYTES_MAX)
+    assert moments.deadlines.next_ms() is None
     assert moments.round() == [large]
 
 
-def test_what_grows_large_meanwhile_takes_the_others_along() -> None:
+def test_what_grows_large_meanwhile_is_told_in_the_next_round_with_the_others() -> None:
     moments = Moments()
     one, other = moments.news(1), moments.news(1)
     one.bytes += SMALL_BYTES_MAX

@@ -2,8 +2,8 @@
 
 Producers that are under way together arrive in one round of the loop, or in the next. A follower that is told at the
 first of them is away when the others come, and each time it is told costs two nodes two turns: it copies and asks
-again, which is its acknowledgement. So whoever waits for news is told two rounds later. What is large is under way at
-once, or nearly so: copying it takes longer than rounds do, and the leader has other things to do meanwhile.
+again, which is its acknowledgement. So whoever waits for news is told two rounds later. What is large is told at once:
+copying it takes longer than rounds do, and the leader has other things to do meanwhile.
 
 Where producers come one at a time, waiting is in vain. Once it was, the next followers do not wait.
 """
@@ -35,6 +35,8 @@ class Telling:
     def put_off(self, parked: ParkedFetch) -> None:
         if self._waiting:
             self._waiting.append(parked)
+        elif parked.bytes >= SMALL_BYTES_MAX:
+            self._node.fetching.woken.append(parked)
         elif self._untried_left:
             self._untried_left -= 1
             self._node.fetching.woken.append(parked)
