@@ -204,11 +204,16 @@ def make_topic(world: World) -> Connection:
     return client
 
 
-def stages(world: World, client: Connection) -> dict[str, float]:
-    """One request at a time, and as many as a producer keeps in flight."""
+def produce_frame() -> bytes:
+    """One record of 100 bytes, to be acknowledged by all."""
     batch = bytes(build_batch([(None, bytes(100), (), BEGAN_MS)]))
     data = TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=batch)])
-    produced = frame(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data]), 9)
+    return frame(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data]), 9)
+
+
+def stages(world: World, client: Connection) -> dict[str, float]:
+    """One request at a time, and as many as a producer keeps in flight."""
+    produced = produce_frame()
     found: dict[str, float] = {}
     for title, count in (("one", 1), (f"one of {IN_FLIGHT}", IN_FLIGHT)):
         requests = produced * count

@@ -9,13 +9,10 @@ from typing import Any
 
 import pytest
 
-from bench.replicated_stages import BEGAN_MS, TOPIC, World, make_topic
-from bench.stages import frame
+from bench.replicated_stages import TOPIC, World, make_topic, produce_frame
 from penstock.core.node.connection import Connection
 from penstock.core.node.deadlines import Deadlines
 from penstock.core.node.telling import ROUNDS, SMALL_BYTES_MAX, UNTRIED_MAX, Telling
-from penstock.core.records.build import build_batch
-from penstock.core.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 FOLLOWER = 2
 
@@ -99,10 +96,8 @@ def client(world: World) -> Connection:
     return connection
 
 
-def say(world: World, producer: Connection, size: int) -> None:
-    batch = bytes(build_batch([(None, bytes(size), (), BEGAN_MS)]))
-    data = TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=batch)])
-    request = frame(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data]), 9)
+def say(world: World, producer: Connection) -> None:
+    request = produce_frame()
     world.later(1, lambda: producer.feed(request))
 
 
@@ -110,7 +105,7 @@ def learn(world: World, producers: Sequence[Connection]) -> None:
     """Let it try often enough to see that waiting is not in vain."""
     for _ in range(UNTRIED_MAX + 1):
         for producer in producers:
-            say(world, producer, 100)
+            say(world, producer)
         world.run()
 
 
@@ -119,7 +114,7 @@ def test_producers_that_come_together_cost_a_follower_one_turn(world: World) -> 
     learn(world, producers)
     replies, turns = world.replies, world.turns[FOLLOWER]
     for producer in producers:
-        say(world, producer, 100)
+        say(world, producer)
     world.run()
     assert world.replies - replies == len(producers)
     assert world.turns[FOLLOWER] - turns == 1
@@ -132,9 +127,9 @@ def test_one_that_comes_a_round_later_is_told_of_as_well(world: World) -> None:
     first, second = producers = client(world), client(world)
     learn(world, producers)
     replies, turns = world.replies, world.turns[FOLLOWER]
-    say(world, first, 100)
+    say(world, first)
     # It sends when the first round begins, so what it says arrives in the second.
-    world.later(1, lambda: say(world, second, 100))
+    world.later(1, lambda: say(world, second))
     world.run()
     assert world.replies - replies == 2
     assert world.turns[FOLLOWER] - turns == 1
