@@ -39,6 +39,24 @@ def test_a_script_that_never_closes_it_leaves_nothing_behind_either(beside: bool
     assert not Path(ran.stdout.strip()).exists()
 
 
+FORKED = """
+import os, sys
+from penstock.testing import Broker
+broker = Broker(beside=True)
+broker.start()
+child = os.fork()
+if child == 0:
+    sys.exit()
+os.waitpid(child, 0)
+print(broker.folder.exists())
+"""
+
+
+def test_a_fork_that_ends_takes_nothing_away() -> None:
+    ran = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True)
+    assert (ran.stdout, ran.stderr) == ("True\n", "")
+
+
 @pytest.mark.parametrize("beside", [False, True])
 def test_a_restart_keeps_port_and_data(beside: bool, tmp_path: Path) -> None:
     broker = Broker(folder=tmp_path / "data", beside=beside)

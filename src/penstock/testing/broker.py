@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -46,7 +47,7 @@ class Broker:
         self._ports = Ports()
         self._running: Inside | Beside | None = None
         if self._owns_folder:
-            atexit.register(self._abandon)
+            atexit.register(self._abandon, os.getpid())
 
     def __enter__(self) -> Self:
         try:
@@ -121,9 +122,11 @@ class Broker:
                 atexit.unregister(self._abandon)
                 shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _abandon(self) -> None:
+    def _abandon(self, owner_pid: int) -> None:
         """The interpreter ends, and nobody has closed this broker. Its threads can start no work any more, so there is
-        no clean stop; and nothing that one would keep."""
+        no clean stop; and nothing that one would keep. A fork that ends leaves it to the process it came from."""
+        if os.getpid() != owner_pid:
+            return
         if isinstance(self._running, Beside):
             self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
