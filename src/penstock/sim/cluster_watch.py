@@ -12,6 +12,7 @@ from penstock.core.node.registrar import Registrar, State
 from penstock.core.partition.partition import Partition as Replica
 from penstock.core.partition.replicated import ReplicatedLeader
 from penstock.core.raft.leader import Leader
+from penstock.core.raft.raft import Raft
 from penstock.core.records.batch import iterate_headers
 from penstock.sim.cluster_overview import Overview
 from penstock.sim.counting import Counting
@@ -39,6 +40,7 @@ class ClusterWatch:
         self._witness = witness
         self._trace = trace
         self._node: Node | None = None
+        self._raft: Raft | None = None
         self._life = 0
         self._image = Image()
         self._role: object = None
@@ -70,22 +72,25 @@ class ClusterWatch:
         is_new = node is not self._node
         if is_new:
             self._begin(node)
-        raft = node.quorum.raft
-        if raft.role is not self._role:
-            self._role = raft.role
-            if isinstance(raft.role, Leader):
+        # Most of all this has not moved, and it is looked at after every turn.
+        raft, image, overview = self._raft, node.image, self._overview
+        assert raft is not None, "who serves has begun"
+        role = raft.role
+        if role is not self._role:
+            self._role = role
+            if isinstance(role, Leader):
                 self._witness.see(Leads(METADATA, raft.election.epoch, self.number, self._life))
-        if node.image is not self._image:
-            self._image = node.image
+        if image is not self._image:
+            self._image = image
             self._counting.look(node)
-            self._witness.see(Published(self.number, self._life, node.image.offset, digest_of(node.image)))
-            self._overview.published(node.image)
-        if self._overview.has_fenced(self.number, node.image) and _trusts(node.cluster.registrar):
+            self._witness.see(Published(self.number, self._life, image.offset, digest_of(image)))
+            overview.published(image)
+        is_behind = image.offset < overview.newest.offset
+        if is_behind and overview.has_fenced(self.number, image) and _trusts(node.cluster.registrar):
             self._witness.see(Trusts(self.number, self._life))
         states = self._states
         for replicas in node.replicas.by_id.values():
             for replica in replicas.values():
-                # Most of them have not moved, and this is done after every turn.
                 if states.get(replica) != (replica.log.end_offset, replica.high_watermark, replica.leader_epoch):
                     self._look_at(replica)
         if is_new:
@@ -125,7 +130,8 @@ class ClusterWatch:
 
     def _begin(self, node: Node) -> None:
         """Another process: what the one before knew counts no more."""
-        self._node, self._life, self._image, self._role = node, self._life + 1, Image(), None
+        self._node, self._raft, self._life = node, node.quorum.raft, self._life + 1
+        self._image, self._role = Image(), None
         for kept in (self._states, self._led, self._ends):
             kept.clear()
 

@@ -107,7 +107,10 @@ class Socket:
     def _drained(self) -> None:
         self._fill()
         left = self.unsent_bytes + self.link.to_client.bytes_left
-        self.machine.turn(lambda _: self.connection.sent(left))
+        if self.connection.reading:
+            self.machine.mention(lambda: self.connection.sent(left))
+        else:
+            self.machine.turn(lambda _: self.connection.sent(left))
         self.link.to_server.wake()
 
     def _fill(self) -> None:
@@ -143,7 +146,8 @@ class Machine:
         self._network = network
         self._trace = trace
         self._tick: Event | None = None
-        self._tick_for = (0, 0)  # By which deadline, and by which clock, the next tick was asked for.
+        self._tick_for_ms: int | None = None  # The deadline that the next tick was asked for,
+        self._tick_skew_ms = 0  # and by which clock.
         self._last_state = ""
         self._held: list[Callable[[], None]] = []
         self._backlog: dict[Link, None] = {}  # Connections that a paused process has not seen yet.
@@ -253,6 +257,17 @@ class Machine:
         for observe in self.observers:
             observe()
 
+    def mention(self, fact: Callable[[], None]) -> None:
+        """A turn in which the node takes note of something and decides nothing, so that nobody needs to look. It may
+        learn that somebody has set the clock."""
+        node = self.node
+        if node is not None:
+            node.begin(self.clock.wall_ms, self._scheduler.now_us)
+            fact()
+            decided = node.finish()
+            assert not decided, "something follows from what was only mentioned"
+            self._schedule_tick(node)
+
     def accept(self, link: Link, port: int = BROKER_PORT, host: str = CLIENT_HOST) -> bool:
         """Somebody knocks: the system takes the connection, or says that nobody listens."""
         listener = LISTENERS.get(port)
@@ -289,15 +304,15 @@ class Machine:
         self.turn(lambda _: done(result))
 
     def _schedule_tick(self, node: SimNode) -> None:
-        deadline_ms, skew_ms = node.next_deadline_ms(), self.clock.skew_ms
+        deadline_ms, clock = node.next_deadline_ms(), self.clock
         if self._tick is not None:
-            if (deadline_ms, skew_ms) == self._tick_for:
+            if deadline_ms == self._tick_for_ms and clock.skew_ms == self._tick_skew_ms:
                 return
             self._tick.cancel()
             self._tick = None
         if deadline_ms is not None:
-            at_us = self._scheduler.now_us + max(deadline_ms - self.clock.wall_ms, 0) * MS
-            self._tick_for = (deadline_ms, skew_ms)
+            at_us = self._scheduler.now_us + max(deadline_ms - clock.wall_ms, 0) * MS
+            self._tick_for_ms, self._tick_skew_ms = deadline_ms, clock.skew_ms
             self._tick = self._scheduler.at(at_us, self._on_tick)
 
     def _on_tick(self) -> None:

@@ -45,6 +45,7 @@ class Stream:
 
     def __init__(self, link: Link, way: Way, deliver: Callable[[bytes], None], accepts: Callable[[], bool]) -> None:
         self._link = link
+        self._paths = link.network.paths
         self._way = way
         self._deliver = deliver
         self._accepts = accepts
@@ -62,7 +63,7 @@ class Stream:
 
     def wake(self) -> None:
         """Go on delivering, if there is something and the receiver wants it."""
-        if self._chunks and not self._scheduled and self._moves():
+        if not self._scheduled and self._chunks and self._moves():
             self._scheduled = True
             self._link.network.later(self._link.delay_us(self._way), self._arrive)
 
@@ -83,7 +84,7 @@ class Stream:
         self.wake()
 
     def _moves(self) -> bool:
-        return self._accepts() and self._link.moving and self._link.network.paths.is_open(self._way)
+        return self._link.moving and self._accepts() and self._paths.is_open(self._way)
 
     def _take(self, size: int) -> bytes:
         head = self._chunks.popleft()
@@ -252,6 +253,7 @@ class Network:
         self.chance = chance
         self.profile = profile
         self.paths = Paths()
+        self.later = scheduler.after
         self._scheduler = scheduler
         self._trace = trace
         self._numbers = 0
@@ -299,10 +301,6 @@ class Network:
         self._go_on(self.paths.relight(number))
 
     # ---- time
-
-    def later(self, delay_us: int, action: Callable[[], None]) -> None:
-        """Let something happen after a delay."""
-        self._scheduler.after(delay_us, action)
 
     def carry(self, way: Way, delay_us: int, action: Callable[[], None]) -> None:
         """Let something happen at the other end: after a delay, and not before its direction is open."""

@@ -161,9 +161,10 @@ class _Question:
 
     def _withdraw(self) -> None:
         """Who controlled before may do so again, and then read what was sent to it."""
-        channel = self._channel
-        for address in {*self._unheard.values()} - {channel.leader()}:
-            channel.links.close(address, self._purpose)
+        if self._unheard:
+            channel = self._channel
+            for address in {*self._unheard.values()} - {channel.leader()}:
+                channel.links.close(address, self._purpose)
 
     def _close(self) -> None:
         self._done = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from penstock.core.base.errors import PenstockError
 from penstock.core.base.ports import Buffer
 from penstock.core.base.values import fresh, frozen, mutable
@@ -73,8 +75,7 @@ class Answer:
     body: LogRange | SnapshotRange | None = None
 
 
-@frozen
-class LeaderIs:
+class LeaderIs(NamedTuple):
     """Who leads an epoch, or None while nobody is known to. A leader hears of itself once everything that was committed
     before its epoch is committed in its own log too."""
 
@@ -82,8 +83,7 @@ class LeaderIs:
     epoch: int
 
 
-@frozen
-class Committed:
+class Committed(NamedTuple):
     """Everything below `offset` is committed; the owner reads it from the log and folds it."""
 
     offset: int

@@ -66,4 +66,8 @@ class Snapshot(NamedTuple):
 
 def address(endpoints: Endpoints, listener: str) -> Endpoint | None:
     """The endpoint of a listener, by its name in any case, as Kafka compares them."""
-    return next((endpoint for endpoint in endpoints if endpoint.name.upper() == listener.upper()), None)
+    wanted = listener.upper()
+    for endpoint in endpoints:
+        if endpoint.name.upper() == wanted:
+            return endpoint
+    return None

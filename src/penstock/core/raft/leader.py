@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from penstock.core.base.values import mutable
 from penstock.core.raft.decisions import Ticket
 from penstock.core.raft.ids import UNKNOWN_OFFSET, Endpoints, ReplicaKey
@@ -194,8 +192,9 @@ class Leader:
         A fetch may have waited to be read for as long as this process was not running, but it left its sender after
         the answer to the one before; unless that one was given up, and this one was sent over another line.
         """
-        sent = (now_ms if each.key.id == self._local.id else each.sent_after_ms for each in self.voters.values())
-        return sorted(sent, reverse=True)[len(self.voters) // 2]
+        own_id = self._local.id
+        sent = [now_ms if voter_id == own_id else each.sent_after_ms for voter_id, each in self.voters.items()]
+        return sorted(sent, reverse=True)[len(sent) // 2]
 
     def _restart_check(self, now_ms: int) -> None:
         self.check_quorum_ms = now_ms + int(self._settings.fetch_timeout_ms * CHECK_QUORUM_FACTOR)
@@ -231,13 +230,13 @@ class Leader:
             if key == self._local or now_ms - progress.fetched_ms < OBSERVER_SESSION_MS
         }
 
-    def deadlines(self) -> Iterator[int]:
-        yield self.announce_ms
+    def deadlines(self) -> list[int]:
+        due = [self.announce_ms, *[fetch.expires_ms for fetch in self.parked]]
         if not self.is_alone:
-            yield self.check_quorum_ms
+            due.append(self.check_quorum_ms)
         if self.change is not None:
-            yield self.change.expires_ms
-        yield from (fetch.expires_ms for fetch in self.parked)
+            due.append(self.change.expires_ms)
+        return due
 
 
 def _is_same(known: ReplicaKey, key: ReplicaKey) -> bool:

@@ -60,7 +60,9 @@ class Outbox:
         self.ready.drop_before = snapshot
 
     def take(self, *, flush: bool) -> Ready:
-        """What can be performed now."""
+        """What can be performed now: nothing, most of the time."""
+        if not (flush or self.ready) and self.is_free_to_speak:
+            return self.ready
         ready, self.ready = self.ready, Ready()
         ready.flush = flush
         if self._saving is None and not self.is_free_to_speak:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from penstock.core.base.values import mutable
 from penstock.core.raft.ids import Destination
@@ -90,7 +90,6 @@ class Peers:
         self._in_flight.clear()
         self._resting.clear()
 
-    def deadlines(self, now_ms: int) -> Iterator[int]:
-        """When somebody can be asked again. What is over already gives nothing: whoever cares has seen it."""
-        yield from (waiting.expires_ms for waiting in self._in_flight.values() if waiting.expires_ms > now_ms)
-        yield from (until_ms for until_ms in self._resting.values() if until_ms > now_ms)
+    def deadlines(self) -> list[int]:
+        """When somebody can be asked again, or could have been."""
+        return [*[waiting.expires_ms for waiting in self._in_flight.values()], *self._resting.values()]

@@ -14,7 +14,7 @@ said about a log that is between two states.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from penstock.core.base.errors import ErrorCode
@@ -301,8 +301,9 @@ class Raft:
             else:
                 raise AssertionError("the roles go in a circle")
         member.tell_leader()
-        due = () if self._busy_with else self._deadlines(now_ms)
-        self.deadline_ms = min((due_ms for due_ms in due if due_ms > now_ms), default=None)
+        due = () if self._busy_with else self._deadlines()
+        # What is over already waits for somebody else: whoever cares has seen it.
+        self.deadline_ms = min([due_ms for due_ms in due if due_ms > now_ms], default=None)
 
     def _poll(self, now_ms: int) -> bool:
         """What the role has to do by now; whether it has changed."""
@@ -328,16 +329,16 @@ class Raft:
                 self._following.fetch_from_anyone(now_ms)
                 return False
 
-    def _deadlines(self, now_ms: int) -> Iterator[int]:
-        """When something is due; what is over already waits for somebody else."""
-        role = self._member.role
-        yield from self._member.peers.deadlines(now_ms)
+    def _deadlines(self) -> list[int]:
+        """When something is due, or was."""
+        role, due = self._member.role, self._member.peers.deadlines()
         if isinstance(role, Leader):
-            yield from role.deadlines()
-        elif role.deadline_ms is not None:
-            yield role.deadline_ms
+            return due + role.deadlines()
+        if role.deadline_ms is not None:
+            due.append(role.deadline_ms)
         if isinstance(role, Follower):
-            yield role.update_voter_ms
+            due.append(role.update_voter_ms)
+        return due
 
     def _handle(self, ticket: Ticket, request: Request, version: int, now_ms: int, line: object) -> None:
         member = self._member

@@ -5,6 +5,7 @@ Both grow with the number of brokers, because one controller hears them all.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from penstock.core.base.settings import BrokerSettings
@@ -24,6 +25,7 @@ class Pace(NamedTuple):
     session_ms: int
 
     @classmethod
+    @lru_cache(maxsize=64)  # Every heartbeat asks several times, and settings never change: there are others then.
     def of(cls, settings: BrokerSettings, brokers: int) -> Pace:
         interval_ms = max(settings["broker.heartbeat.interval.ms"], brokers * INTERVAL_PER_BROKER_MS)
         session_ms = settings["broker.session.timeout.ms"]

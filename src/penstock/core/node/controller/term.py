@@ -75,7 +75,11 @@ class Term:
     def sweep(self, sweeps: Iterable[Sweep], done: Committed = lambda code: None) -> None:
         """Do all that the sweeps say, one after the other; `done` once it is committed. What fits into a turn is done
         in this one."""
-        self.host.tasks.run(self._sweep(list(sweeps), done))
+        wanted = list(sweeps)
+        if wanted:
+            self.host.tasks.run(self._sweep(wanted, done))
+        else:
+            self.commit((), done)
 
     def _sweep(self, sweeps: list[Sweep], done: Committed) -> Steps[None]:
         failures: list[ErrorCode] = []
