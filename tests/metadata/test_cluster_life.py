@@ -93,7 +93,7 @@ class Life(Cluster):
         if self.random.random() < 0.1:
             self.sweep(plan_unregistration(self.image, self.settings, self.heartbeats, broker_id))
         elif self.beat(broker_id, want_shut_down=True).state is State.SHUTTING_DOWN:
-            self.heartbeats.handed_over(broker_id, self.image.offset)
+            self.heartbeats.handed_over(broker_id, self.broker(broker_id).epoch, self.image.offset)
 
     def fill(self) -> None:
         self.tell_cordoned(FULL_DIRECTORY)

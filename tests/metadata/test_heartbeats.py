@@ -96,7 +96,7 @@ def test_a_controlled_shutdown_waits_until_everyone_knows() -> None:
     assert cluster.partition().leader == 2
     assert cluster.partition().isr == (2, 3)
     handed_over_at = cluster.image.offset
-    cluster.heartbeats.handed_over(1, handed_over_at)
+    cluster.heartbeats.handed_over(1, cluster.broker(1).epoch, handed_over_at)
     cluster.beat(2, offset=handed_over_at)
     assert cluster.beat(1, want_shut_down=True).state is State.SHUTTING_DOWN, "3 has not folded it"
     cluster.beat(3, offset=handed_over_at)
@@ -105,6 +105,34 @@ def test_a_controlled_shutdown_waits_until_everyone_knows() -> None:
     assert cluster.broker(1).fenced
     cluster.join(1, incarnation_id=b"n" * 16, previous_broker_epoch=cluster.broker(1).epoch)
     assert not cluster.broker(1).in_controlled_shutdown
+
+
+def test_that_a_broker_has_handed_over_may_be_known_only_when_it_is_back() -> None:
+    """A sweep that is committed late tells of a life that is over (seed 749440299)."""
+    cluster = Cluster([1, 2, 3])
+    cluster.create("t", [1, 2, 3])
+    assert cluster.beat(1, want_shut_down=True).state is State.SHUTTING_DOWN
+    first_life = cluster.broker(1).epoch
+    assert cluster.beat(1, want_shut_down=True).state is State.MAY_STOP
+    cluster.register(1, incarnation_id=b"n" * 16, previous_broker_epoch=first_life)
+    cluster.heartbeats.handed_over(1, first_life, cluster.image.offset)
+    assert cluster.beat(1).state is State.UNFENCED
+    assert cluster.beat(1).state is State.UNFENCED, "this life has never asked to stop"
+    assert not cluster.broker(1).in_controlled_shutdown
+    assert cluster.beat(1, want_shut_down=True).state is State.MAY_STOP, "it leads nothing"
+
+
+def test_who_is_back_is_waited_for_although_its_last_life_had_handed_over() -> None:
+    cluster = Cluster([1, 2])
+    cluster.create("t", [1, 2])
+    cluster.beat(2, want_shut_down=True)
+    first_life = cluster.broker(2).epoch
+    cluster.join(2, incarnation_id=b"n" * 16, previous_broker_epoch=first_life)
+    cluster.heartbeats.handed_over(2, first_life, cluster.image.offset)
+    cluster.beat(2, offset=cluster.image.offset)
+    assert cluster.beat(1, want_shut_down=True).state is State.SHUTTING_DOWN
+    cluster.heartbeats.handed_over(1, cluster.broker(1).epoch, cluster.image.offset)
+    assert cluster.beat(1, want_shut_down=True).state is State.SHUTTING_DOWN, "2 has not folded it"
 
 
 def test_who_leads_nothing_may_stop_at_once() -> None:

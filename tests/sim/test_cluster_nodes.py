@@ -37,10 +37,11 @@ that was answered before anybody acted on what had been decided, and one that ne
 FOUND_ESTRANGED = ((910_002, 3), (910_025, 3), (980_051, 5))
 """A leader that waited for a follower out of sync to join, and did not look again when it was heard of no more; and
 what a process had sent when it died, which arrived when a cut was over."""
-FOUND_LATELY = ((913_940_047, 5), (400_440_785, 3), (768_420_251, 5), (768_420_715, 5))
+FOUND_LATELY = ((913_940_047, 5), (400_440_785, 3), (768_420_251, 5), (768_420_715, 5), (749_440_299, 3))
 """A log that was taken offline because its owner's file was to be synced before the slow disk had it; replicas that
-differed where nobody looks any more, below their start; and logs that were taken offline because a file below a gap was
-to be synced before the disk had it, while their leaders waited for them."""
+differed where nobody looks any more, below their start; logs that were taken offline because a file below a gap was
+to be synced before the disk had it, while their leaders waited for them; and a broker that was back before it was
+committed that it had handed over, and was sent away for that."""
 BRIEF_US = 8 * SECOND
 BRIEF_RECORDS = 100
 MUST_HAPPEN = ("records-acknowledged", "crash", "power-loss", "pause", "fault-cut", "fault-isolate", "Down", "Up")

@@ -45,6 +45,13 @@ class Beat(NamedTuple):
     sweeps: list[Sweep]
 
 
+class HandedOver(NamedTuple):
+    """Which life of a broker has nothing to lead any more, and which records say so."""
+
+    broker_epoch: int
+    offset: int
+
+
 class Expired(NamedTuple):
     """A broker whose session ended, and what follows from that."""
 
@@ -61,7 +68,7 @@ class Heartbeats:
         """`first_ms` says of a broker how long it has to be heard of: a whole session, where nothing else is said."""
         self.sessions = Sessions(session_ms, now_ms)
         self._folded: dict[int, int] = {}
-        self._handed_over_at: dict[int, int] = {}
+        self._handed_over: dict[int, HandedOver] = {}
         self._leaving: dict[int, Sweep] = {}
         # Where the metadata says all that was taken from a broker when it left last.
         self._told_by: dict[int, int] = {}
@@ -98,11 +105,18 @@ class Heartbeats:
         self.sessions.touch(broker.id, broker.epoch)
         self._folded[broker.id] = offset
         if state is State.FENCED:
-            self._handed_over_at.pop(broker.id, None)
+            self._handed_over.pop(broker.id, None)
 
-    def handed_over(self, broker_id: int, offset: int) -> None:
-        """All that a broker led was given to others, by records up to `offset`; it stops when those have seen them."""
-        self._handed_over_at.setdefault(broker_id, offset)
+    def handed_over(self, broker_id: int, broker_epoch: int, offset: int) -> None:
+        """All that a broker led in this life was given to others, by records up to `offset`; it stops when those have
+        seen them. Should they have been committed late, it may have stopped already, and be back in another life."""
+        known = self._handed_over.get(broker_id)
+        if known is None or known.broker_epoch < broker_epoch:
+            self._handed_over[broker_id] = HandedOver(broker_epoch, offset)
+
+    def _has_handed_over(self, broker: BrokerImage) -> bool:
+        known = self._handed_over.get(broker.id)
+        return known is not None and known.broker_epoch == broker.epoch
 
     def let_go(self, broker_id: int, sweep: Sweep) -> None:
         """The broker leaves. Until the sweep is done it is not let in again, nor is another one begun."""
@@ -118,7 +132,7 @@ class Heartbeats:
         """Nothing that the broker said counts any more."""
         self.sessions.forget(broker_id)
         self._folded.pop(broker_id, None)
-        self._handed_over_at.pop(broker_id, None)
+        self._handed_over.pop(broker_id, None)
 
     def expire(self, image: Image, settings: BrokerSettings) -> Expired | None:
         """Fence one broker that was silent for too long, if there is one."""
@@ -177,7 +191,7 @@ class Heartbeats:
     def _state(self, broker: BrokerImage) -> State:
         if broker.fenced:
             return State.FENCED
-        return State.SHUTTING_DOWN if broker.id in self._handed_over_at else State.UNFENCED
+        return State.SHUTTING_DOWN if self._has_handed_over(broker) else State.UNFENCED
 
     def _next(self, image: Image, broker: BrokerImage, state: State, request: BrokerHeartbeatRequest) -> State:
         # A broker that has lost all its directories has nothing to lead with.
@@ -189,7 +203,7 @@ class Heartbeats:
             return State.UNFENCED if may_serve else State.FENCED
         leads = image.tally.leading.get(broker.id, 0) > 0
         if state is State.SHUTTING_DOWN:
-            known_to_all = self._handed_over_at[broker.id] <= self._folded_by_all(image)
+            known_to_all = self._handed_over[broker.id].offset <= self._folded_by_all(image)
             return State.MAY_STOP if known_to_all and not leads else State.SHUTTING_DOWN
         if want_fence:
             return State.MAY_STOP if request.want_shut_down else State.FENCED
@@ -209,7 +223,7 @@ class Heartbeats:
         serving = [
             offset
             for broker_id, offset in self._folded.items()
-            if broker_id not in self._handed_over_at and _serves(image, broker_id)
+            if (broker := image.brokers.get(broker_id)) and not broker.fenced and not self._has_handed_over(broker)
         ]
         return min(serving, default=image.offset)
 
@@ -217,11 +231,6 @@ class Heartbeats:
 def _offline(broker: BrokerImage, request: BrokerHeartbeatRequest) -> list[bytes]:
     """Directories that the broker had when we last heard of it, and has no more."""
     return [directory for directory in broker.directories if directory in request.offline_log_dirs]
-
-
-def _serves(image: Image, broker_id: int) -> bool:
-    broker = image.brokers.get(broker_id)
-    return broker is not None and not broker.fenced
 
 
 def _cordoned(

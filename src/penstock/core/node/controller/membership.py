@@ -87,7 +87,7 @@ class Membership:
 
         def swept(code: ErrorCode) -> None:
             if code is ErrorCode.NONE and state is State.SHUTTING_DOWN:
-                self._heartbeats.handed_over(request.broker_id, term.image.offset)
+                self._heartbeats.handed_over(request.broker_id, request.broker_epoch, term.image.offset)
             # Who cannot be sure to lead must not tell a broker that it serves: another one may have fenced it.
             told = code if code is not ErrorCode.NONE or self._surely_leads() else ErrorCode.NOT_CONTROLLER
             done(answer if told is ErrorCode.NONE else refused(request, version, told))
