@@ -120,11 +120,12 @@ class _Question:
         channel = self._channel
         self._attempt += 1
         heard = partial(self._heard, self._attempt)
-        self._asked = None if channel.local.is_active else channel.leader()
-        if channel.local.is_active and self._here is not None:
+        is_here = channel.local.is_active
+        self._asked = None if is_here else channel.leader()
+        if is_here and self._here is not None:
             self._close()
             self._here()
-        elif channel.local.is_active:
+        elif is_here:
             channel.local.handle(self._request, self._request.VERSIONS[-1], heard)
         elif self._asked is None:
             self._later()

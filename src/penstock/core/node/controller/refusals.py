@@ -6,6 +6,7 @@ Most responses have one place for an error. Where each thing asked for has its o
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from penstock.core.base.errors import ErrorCode
@@ -35,7 +36,7 @@ from penstock.core.wire.api.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from penstock.core.wire.registry import response_class
-from penstock.core.wire.schema import Request, Response
+from penstock.core.wire.schema import Request, Response, Struct
 
 Refusal = Callable[[Any, int, int, str | None], Response]
 
@@ -59,15 +60,21 @@ def refused(request: Request, version: int, code: ErrorCode, message: str | None
     return found
 
 
-def says(message: object, code: ErrorCode) -> bool:
+def says(message: Struct, code: ErrorCode) -> bool:
     """Whether a response has an error anywhere."""
-    for field in type(message).SPEC.fields:  # type: ignore[attr-defined]  # only messages and their structs get here
-        value = getattr(message, field.name)
-        if field.name == "error_code" and value == code:
-            return True
-        if isinstance(value, list) and any(hasattr(type(item), "SPEC") and says(item, code) for item in value):
+    for name in _telling_fields(type(message)):
+        value = getattr(message, name)
+        told = value == code if name == "error_code" else any(says(item, code) for item in value or ())
+        if told:
             return True
     return False
+
+
+@cache
+def _telling_fields(kind: type[Struct]) -> tuple[str, ...]:
+    """The fields in which a message, or a struct of it, can have an error."""
+    fields = kind.SPEC.fields
+    return tuple(each.name for each in fields if each.name == "error_code" or (each.element and each.element.struct))
 
 
 def _create_topics(request: CreateTopicsRequest, version: int, code: int, message: str | None) -> Response:
