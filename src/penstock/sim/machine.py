@@ -107,10 +107,8 @@ class Socket:
     def _drained(self) -> None:
         self._fill()
         left = self.unsent_bytes + self.link.to_client.bytes_left
-        if self.connection.reading:
-            self.machine.mention(lambda: self.connection.sent(left))
-        else:
-            self.machine.turn(lambda _: self.connection.sent(left))
+        tell = self.machine.mention if self.connection.reading else self.machine.turn
+        tell(lambda _: self.connection.sent(left))
         self.link.to_server.wake()
 
     def _fill(self) -> None:
@@ -242,13 +240,29 @@ class Machine:
         if self.paused:
             self._held.append(lambda: self.turn(event))
             return
+        self._carry_out(node, event)
+        self._look(node)
+
+    def mention(self, event: Callable[[SimNode], None]) -> None:
+        """A turn in which the node takes note of something from which nothing follows, so that nobody needs to look;
+        unless something was left over from the turn before."""
+        node = self.node
+        if node is not None and self._carry_out(node, event):
+            self._look(node)
+
+    def _carry_out(self, node: SimNode, event: Callable[[SimNode], None]) -> bool:
+        """Whether the node had something to say."""
         node.begin(self.clock.wall_ms, self._scheduler.now_us)
         event(node)
-        for connection in node.finish():
+        speaking = node.finish()
+        for connection in speaking:
             socket = self.sockets.get(connection)
             if socket is not None:
                 socket.flush()
         self._schedule_tick(node)
+        return bool(speaking)
+
+    def _look(self, node: SimNode) -> None:
         if node.state != self._last_state:
             self._last_state = node.state
             self.served = self.served or node.state == "running"
@@ -256,17 +270,6 @@ class Machine:
             self.on_state(node.state)
         for observe in self.observers:
             observe()
-
-    def mention(self, fact: Callable[[], None]) -> None:
-        """A turn in which the node takes note of something and decides nothing, so that nobody needs to look. It may
-        learn that somebody has set the clock."""
-        node = self.node
-        if node is not None:
-            node.begin(self.clock.wall_ms, self._scheduler.now_us)
-            fact()
-            decided = node.finish()
-            assert not decided, "something follows from what was only mentioned"
-            self._schedule_tick(node)
 
     def accept(self, link: Link, port: int = BROKER_PORT, host: str = CLIENT_HOST) -> bool:
         """Somebody knocks: the system takes the connection, or says that nobody listens."""
