@@ -39,6 +39,8 @@ class Overview:
 
     def has_fenced(self, number: int, image: Image) -> bool:
         """Whether the process that this image has for active is fenced in a newer one."""
+        if image.offset >= self.newest.offset:
+            return False
         then, now = image.brokers.get(number), self.newest.brokers.get(number)
         if then is None or now is None or then.epoch != now.epoch:
             return False

@@ -12,7 +12,6 @@ from penstock.core.node.registrar import Registrar, State
 from penstock.core.partition.partition import Partition as Replica
 from penstock.core.partition.replicated import ReplicatedLeader
 from penstock.core.raft.leader import Leader
-from penstock.core.raft.raft import Raft
 from penstock.core.records.batch import iterate_headers
 from penstock.sim.cluster_overview import Overview
 from penstock.sim.counting import Counting
@@ -40,7 +39,6 @@ class ClusterWatch:
         self._witness = witness
         self._trace = trace
         self._node: Node | None = None
-        self._raft: Raft | None = None
         self._life = 0
         self._image = Image()
         self._role: object = None
@@ -73,8 +71,7 @@ class ClusterWatch:
         if is_new:
             self._begin(node)
         # Most of all this has not moved, and it is looked at after every turn.
-        raft, image, overview = self._raft, node.image, self._overview
-        assert raft is not None, "who serves has begun"
+        raft, image = node.quorum.raft, node.image
         role = raft.role
         if role is not self._role:
             self._role = role
@@ -84,9 +81,8 @@ class ClusterWatch:
             self._image = image
             self._counting.look(node)
             self._witness.see(Published(self.number, self._life, image.offset, digest_of(image)))
-            overview.published(image)
-        is_behind = image.offset < overview.newest.offset
-        if is_behind and overview.has_fenced(self.number, image) and _trusts(node.cluster.registrar):
+            self._overview.published(image)
+        if self._overview.has_fenced(self.number, image) and _trusts(node.cluster.registrar):
             self._witness.see(Trusts(self.number, self._life))
         states = self._states
         for replicas in node.replicas.by_id.values():
@@ -130,8 +126,7 @@ class ClusterWatch:
 
     def _begin(self, node: Node) -> None:
         """Another process: what the one before knew counts no more."""
-        self._node, self._raft, self._life = node, node.quorum.raft, self._life + 1
-        self._image, self._role = Image(), None
+        self._node, self._life, self._image, self._role = node, self._life + 1, Image(), None
         for kept in (self._states, self._led, self._ends):
             kept.clear()
 

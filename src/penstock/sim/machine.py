@@ -144,8 +144,7 @@ class Machine:
         self._network = network
         self._trace = trace
         self._tick: Event | None = None
-        self._tick_for_ms: int | None = None  # The deadline that the next tick was asked for,
-        self._tick_skew_ms = 0  # and by which clock.
+        self._tick_for = (0, 0)  # By which deadline, and by which clock, the next tick was asked for.
         self._last_state = ""
         self._held: list[Callable[[], None]] = []
         self._backlog: dict[Link, None] = {}  # Connections that a paused process has not seen yet.
@@ -307,15 +306,15 @@ class Machine:
         self.turn(lambda _: done(result))
 
     def _schedule_tick(self, node: SimNode) -> None:
-        deadline_ms, clock = node.next_deadline_ms(), self.clock
+        deadline_ms, skew_ms = node.next_deadline_ms(), self.clock.skew_ms
         if self._tick is not None:
-            if deadline_ms == self._tick_for_ms and clock.skew_ms == self._tick_skew_ms:
+            if (deadline_ms, skew_ms) == self._tick_for:
                 return
             self._tick.cancel()
             self._tick = None
         if deadline_ms is not None:
-            at_us = self._scheduler.now_us + max(deadline_ms - clock.wall_ms, 0) * MS
-            self._tick_for_ms, self._tick_skew_ms = deadline_ms, clock.skew_ms
+            at_us = self._scheduler.now_us + max(deadline_ms - self.clock.wall_ms, 0) * MS
+            self._tick_for = (deadline_ms, skew_ms)
             self._tick = self._scheduler.at(at_us, self._on_tick)
 
     def _on_tick(self) -> None:

@@ -45,7 +45,6 @@ class Stream:
 
     def __init__(self, link: Link, way: Way, deliver: Callable[[bytes], None], accepts: Callable[[], bool]) -> None:
         self._link = link
-        self._paths = link.network.paths
         self._way = way
         self._deliver = deliver
         self._accepts = accepts
@@ -84,7 +83,7 @@ class Stream:
         self.wake()
 
     def _moves(self) -> bool:
-        return self._link.moving and self._accepts() and self._paths.is_open(self._way)
+        return self._link.moving and self._accepts() and self._link.network.paths.is_open(self._way)
 
     def _take(self, size: int) -> bytes:
         head = self._chunks.popleft()

@@ -60,8 +60,9 @@ class Outbox:
         self.ready.drop_before = snapshot
 
     def take(self, *, flush: bool) -> Ready:
-        """What can be performed now: nothing, most of the time."""
+        """What can be performed now."""
         if not (flush or self.ready) and self.is_free_to_speak:
+            # Nothing, most of the time; and what is empty nobody performs, so it can be filled and taken later.
             return self.ready
         ready, self.ready = self.ready, Ready()
         ready.flush = flush
