@@ -11,6 +11,8 @@ VENV := .venv/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= $(VENV)/python -m pytest
 SOAK := PENSTOCK_SOAK=1 $(PYTEST) --timeout 3600
 WORKERS ?= 2
+# A file is one worker's, because its tests share what they set up; in the order of `tests/runs/long_files.txt`.
+BY_FILE := --dist loadfile --no-loadscope-reorder
 ARGS ?=
 
 # The first interpreter that is new enough; one can be chosen with `make setup PYTHON=/path/to/python`.
@@ -22,7 +24,7 @@ INSTALL = $(if $(PYTHON),$(PYTHON) requirements/install.py,$(error Python 3.11 o
 LOCK = $(VENV)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header --group build pyproject.toml
 
-.PHONY: help setup setup-run demo demo-broker test test-quick lint format tidy soak soak-alone soak-long soak-examples bench bench-cluster bench-spark sim lock clean
+.PHONY: help setup setup-run demo demo-broker notebook test test-quick lint format tidy soak soak-alone soak-long soak-examples bench bench-cluster bench-spark sim lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,11 +41,16 @@ demo: setup-run ## a day of orders in three minutes: a node, Spark's pipelines, 
 demo-broker: setup-run ## the node alone, with a real client and a kill -9; no Spark
 	@$(VENV)/python -m examples.broker_demo
 
+# The rules of the house (tests/tidy) are a part of lint.
+notebook: ## the orders by hand, in Jupyter
+	@$(INSTALL) notebook
+	@$(VENV)/jupyter lab $(ARGS) examples/orders/orders.ipynb
+
 test: setup lint ## everything that a change must pass; needs Java 17 and Maven
-	@$(PYTEST) -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(PYTEST) -n $(WORKERS) $(BY_FILE) --ignore tests/tidy $(ARGS)
 
 test-quick: setup ## the tests without sleepers, clients, Spark and JVMs, and fewer examples: under a minute
-	@PENSTOCK_QUICK=1 $(PYTEST) -q -n $(WORKERS) --dist loadfile -m "not slow and not java and not client and not spark and not soak" $(ARGS)
+	@PENSTOCK_QUICK=1 $(PYTEST) -q -n $(WORKERS) $(BY_FILE) --ignore tests/tidy -m "not slow and not java and not client and not spark and not soak" $(ARGS)
 
 lint: setup ## style, format, types and the rules of the house
 	@$(VENV)/ruff check --quiet .
@@ -80,9 +87,11 @@ sim: setup ## the node in the simulated world
 	@$(VENV)/penstock sim $(ARGS)
 
 lock: setup ## choose the newest versions and write the lock files
-	@$(LOCK) --output-file requirements/run.lock
-	@$(LOCK) --extra spark --output-file requirements/spark.lock
+	@$(LOCK) --extra client --output-file requirements/run.lock
+	@$(LOCK) --extra client --extra spark --output-file requirements/spark.lock
 	@$(LOCK) --extra dev --output-file requirements/dev.lock
+	@$(LOCK) --extra client --extra spark requirements/notebook.in --constraint requirements/dev.lock \
+		--output-file requirements/notebook.lock
 
 clean: ## remove what make created (the packages in .venv too)
 	@rm -rf .cache .venv build dist

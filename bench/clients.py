@@ -5,9 +5,11 @@ mix with those of the bench. Prints one line of JSON.
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
+from statistics import quantiles
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
 
@@ -17,27 +19,43 @@ IDLE_TIMEOUT_S = 20.0
 FIRST_RECORDS = 1_000
 # With its own second, the client rests whenever its queue is full, and that is all that one measures.
 QUEUE_BACKOFF_MS = 5
+TRANSACTION_S = 0.1
+COMMITS_MIN = 100
+
+Figures = dict[str, float]
 
 
-def run_client(mode: str, port: int, topic: str, partitions: int, records: int, value_bytes: int) -> dict[str, float]:
+MORE_SETTINGS = "BENCH_CLIENT_SETTINGS"
+"""The variable that has further settings of the clients, as JSON: how they get in, say."""
+
+
+def run_client(
+    mode: str,
+    port: int,
+    topic: str,
+    partitions: int,
+    records: int,
+    value_bytes: int,
+    settings: dict[str, str] | None = None,
+) -> Figures:
     arguments = [mode, str(port), topic, str(partitions), str(records), str(value_bytes)]
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.clients", *arguments], capture_output=True, text=True, timeout=300, check=False
-    )
+    command = [sys.executable, "-m", "bench.clients", *arguments]
+    around = {**os.environ, MORE_SETTINGS: json.dumps(settings or {})}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=around)
     if done.returncode != 0:
         raise RuntimeError(f"{mode} with confluent-kafka failed:\n{done.stdout}{done.stderr}")
-    figures: dict[str, float] = json.loads(done.stdout)
+    figures: Figures = json.loads(done.stdout)
     return figures
 
 
-def produce(port: int, topic: str, partitions: int, records: int, value_bytes: int) -> float:
+def produce(port: int, topic: str, partitions: int, records: int, value_bytes: int) -> Figures:
     errors: list[str] = []
 
     def on_delivery(error: KafkaError | None, _message: Message) -> None:
         if error is not None:
             errors.append(str(error))
 
-    producer = Producer({"bootstrap.servers": f"127.0.0.1:{port}", "queue.buffering.max.messages": 1_000_000})
+    producer = Producer({**_settings(port), "queue.buffering.max.messages": 1_000_000})
     value = bytes(value_bytes)
     started = time.monotonic()
     for number in range(records):
@@ -53,12 +71,17 @@ def produce(port: int, topic: str, partitions: int, records: int, value_bytes: i
     taken_s = time.monotonic() - started
     if left or errors:
         raise RuntimeError(f"{left} records left, errors: {errors[:3]}")
-    return records / taken_s
+    return {"records_per_s": records / taken_s}
 
 
-def consume(port: int, topic: str, partitions: int, records: int, value_bytes: int) -> float:
+def _settings(port: int) -> dict[str, str]:
+    more: dict[str, str] = json.loads(os.environ.get(MORE_SETTINGS, "{}"))
+    return {"bootstrap.servers": f"127.0.0.1:{port}", **more}
+
+
+def consume(port: int, topic: str, partitions: int, records: int, value_bytes: int) -> Figures:
     settings: dict[str, str | int | bool] = {
-        "bootstrap.servers": f"127.0.0.1:{port}",
+        **_settings(port),
         "group.id": "bench",
         "enable.auto.commit": False,
         "fetch.queue.backoff.ms": QUEUE_BACKOFF_MS,
@@ -72,7 +95,38 @@ def consume(port: int, topic: str, partitions: int, records: int, value_bytes: i
     consumer.close()
     if seen_bytes != records * value_bytes:
         raise RuntimeError(f"{seen_bytes} bytes came, {records * value_bytes} were sent")
-    return (records - FIRST_RECORDS) / taken_s
+    return {"records_per_s": (records - FIRST_RECORDS) / taken_s}
+
+
+def transact(port: int, topic: str, partitions: int, records: int, value_bytes: int) -> Figures:
+    """Transactions of 100 ms, until so many records are committed, and in many of them. What is sent is flushed before
+    the clock of the commit starts: it is the end of a transaction that is timed."""
+    producer = Producer({"bootstrap.servers": f"127.0.0.1:{port}", "transactional.id": topic, "linger.ms": 5})
+    producer.init_transactions(IDLE_TIMEOUT_S)
+    value, written = bytes(value_bytes), 0
+    commits_ms: list[float] = []
+    started = time.monotonic()
+    while written < records or len(commits_ms) < COMMITS_MIN:
+        written += _one_transaction(producer, topic, partitions, value)
+        ended = time.monotonic()
+        producer.commit_transaction(IDLE_TIMEOUT_S)
+        commits_ms.append((time.monotonic() - ended) * 1000)
+    taken_s = time.monotonic() - started
+    percentiles = quantiles(commits_ms, n=100)
+    return {"records_per_s": written / taken_s, "commit_p50_ms": percentiles[49], "commit_p99_ms": percentiles[98]}
+
+
+def _one_transaction(producer: Producer, topic: str, partitions: int, value: bytes) -> int:
+    producer.begin_transaction()
+    count, until = 0, time.monotonic() + TRANSACTION_S
+    while time.monotonic() < until:
+        try:
+            producer.produce(topic, value, partition=count % partitions)
+            count += 1
+        except BufferError:
+            producer.poll(0.001)
+    producer.flush(IDLE_TIMEOUT_S)
+    return count
 
 
 def _read(consumer: Consumer, records: int) -> int:
@@ -89,9 +143,8 @@ def _read(consumer: Consumer, records: int) -> int:
 
 def main() -> None:
     mode, port, topic, partitions, records, value_bytes = sys.argv[1:]
-    work = {"produce": produce, "consume": consume}[mode]
-    records_per_s = work(int(port), topic, int(partitions), int(records), int(value_bytes))
-    print(json.dumps({"records_per_s": records_per_s}))
+    work = {"produce": produce, "consume": consume, "transact": transact}[mode]
+    print(json.dumps(work(int(port), topic, int(partitions), int(records), int(value_bytes))))
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from bench.processes import usage_of
 from bench.stages import CALLS, ROUNDS, InlineDisk, exchange, frame, start_node
-from penstock.core.node.connection import Connection
 from penstock.core.node.node import Node
+from penstock.core.node.serving.connection import Connection
 from penstock.core.records.build import build_batch
 from penstock.core.wire.api.api_versions import ApiVersionsRequest
 from penstock.core.wire.api.create_topics import CreatableTopic, CreateTopicsRequest

@@ -12,6 +12,7 @@ from penstock.core.wire.api.fetch import (
     FetchTopic,
     PartitionData,
 )
+from penstock.core.wire.api.metadata import MetadataRequest, MetadataRequestTopic
 from penstock.core.wire.api.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -24,6 +25,7 @@ from penstock.core.wire.frames import FrameReader, parse_request_header, request
 
 ROUNDS = 20_000
 REPEATS = 5
+ELEMENTS_MAX = 2_000
 BATCH = bytes(168)
 TOPIC_ID = bytes(range(16))
 
@@ -40,6 +42,7 @@ incremental_fetch = FetchRequest(
     session_epoch=12,
     topics=[FetchTopic(topic_id=TOPIC_ID, partitions=[FetchPartition(partition=3, fetch_offset=99)])],
 )
+metadata_request = MetadataRequest(topics=[MetadataRequestTopic(name=f"topic-{number}") for number in range(5)])
 
 
 def build_produce_response() -> ProduceResponse:
@@ -65,6 +68,7 @@ def measure(title: str, work: Callable[[], object]) -> None:
 def main() -> None:
     produce_bytes = memoryview(bytearray(produce_request.encode(11)))
     fetch_bytes = memoryview(bytearray(incremental_fetch.encode(17)))
+    metadata_bytes = memoryview(bytearray(metadata_request.encode(12)))
     parts: list[Any] = request_frame(produce_request, 0, 11, 7, "bench-client")
     frame = b"".join(parts)
     produce_response = build_produce_response()
@@ -78,10 +82,14 @@ def main() -> None:
     measure("cut one frame from the stream", read_frame)
     measure("parse a request header", lambda: parse_request_header(frame[4:]))
     measure("decode ProduceRequest v11, 1 partition", lambda: ProduceRequest.decode(produce_bytes, 11))
+    measure("the same, counted", lambda: ProduceRequest.decode_counted(produce_bytes, 11, 0, ELEMENTS_MAX))
     measure("build ProduceResponse", build_produce_response)
     measure("encode ProduceResponse v11, 1 partition", lambda: produce_response.encode(11))
     measure("frame ProduceResponse v11", lambda: response_frame(produce_response, 11, 7))
     measure("decode FetchRequest v17, incremental, 1 partition", lambda: FetchRequest.decode(fetch_bytes, 17))
+    measure("the same, counted", lambda: FetchRequest.decode_counted(fetch_bytes, 17, 0, ELEMENTS_MAX))
+    measure("decode MetadataRequest v12, 5 topics", lambda: MetadataRequest.decode(metadata_bytes, 12))
+    measure("the same, counted", lambda: MetadataRequest.decode_counted(metadata_bytes, 12, 0, ELEMENTS_MAX))
     measure("encode FetchResponse v17, 1 partition", lambda: fetch_1.encode_parts(17))
     measure("encode FetchResponse v17, 10 partitions", lambda: fetch_10.encode_parts(17))
     measure("build FetchResponse, 10 partitions", lambda: build_fetch_response(10))

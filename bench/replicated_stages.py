@@ -20,8 +20,8 @@ from penstock.core.apis.table import make_node
 from penstock.core.base.ports import Buffer, Slice, WireEvents
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.metadata.storage import META_FILE, META_VERSION, Meta, encode_meta, uuid_text
-from penstock.core.node.connection import Connection
 from penstock.core.node.node import Node
+from penstock.core.node.serving.connection import Connection
 from penstock.core.records.build import build_batch
 from penstock.core.wire.api.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from penstock.core.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -87,7 +87,7 @@ class Way:
         self._world = world
         self._number = number
 
-    def dial(self, host: str, port: int, events: WireEvents) -> Wire:
+    def dial(self, host: str, port: int, events: WireEvents, listener: str = "") -> Wire:
         wire = Wire(self._world, self._number, events)
         is_broker = port < CONTROLLER_PORT
         number, listener = port - (BROKER_PORT if is_broker else CONTROLLER_PORT), "PLAINTEXT"

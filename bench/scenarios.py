@@ -12,6 +12,7 @@ from bench.topics import topic
 CLIENT_PARTITIONS = 4
 # 160 records that make a batch of 16 KB with their framing.
 SMALL_BATCHES: dict[str, int] = {"records": 160, "value_bytes": 93}
+IN_TRANSACTIONS: dict[str, int] = {"transaction_ms": 100}
 # A round's data stays in memory until its topic is deleted, so a fast broker stops here and not at the clock.
 VOLUME_MB_MAX = 4_000
 SMALL_VOLUME_MB_MAX = 400
@@ -83,6 +84,16 @@ def batches_16k(broker: Broker, scale: Scale) -> Figures:
     return _produce(broker, scale, VOLUME_MB_MAX, shape)
 
 
+def transact_small(broker: Broker, scale: Scale) -> Figures:
+    shape: Options = {"partitions": 8, "connections": 8, "depth": 5, "records": 1, "value_bytes": 100}
+    return _produce(broker, scale, SMALL_VOLUME_MB_MAX, {**shape, **IN_TRANSACTIONS})
+
+
+def transact_16k(broker: Broker, scale: Scale) -> Figures:
+    shape: Options = {"partitions": 8, "connections": 8, "depth": 5, **SMALL_BATCHES}
+    return _produce(broker, scale, VOLUME_MB_MAX, {**shape, **IN_TRANSACTIONS})
+
+
 def one_partition_100k(broker: Broker, scale: Scale) -> Figures:
     shape: Options = {"partitions": 1, "connections": 1, "depth": 5, "records": 100, "value_bytes": 1014}
     return _produce(broker, scale, VOLUME_MB_MAX, shape)
@@ -122,6 +133,15 @@ def client_consume(value_bytes: int) -> Callable[[Broker, Scale], Figures]:
         with topic(broker, CLIENT_PARTITIONS) as name:
             _client(broker, scale, "produce", name, value_bytes)
             return _client(broker, scale, "consume", name, value_bytes)
+
+    return run
+
+
+def client_transact(value_bytes: int) -> Callable[[Broker, Scale], Figures]:
+    def run(broker: Broker, scale: Scale) -> Figures:
+        with topic(broker, CLIENT_PARTITIONS) as name:
+            records = scale.client_mb * 1_000_000 // value_bytes
+            return run_client("transact", broker.port, name, CLIENT_PARTITIONS, records, value_bytes)
 
     return run
 
@@ -192,6 +212,7 @@ def _throughput(key: str, unit: str, floor: float, aim: float | None, limit: flo
 
 
 P99_UNDER_LOAD = Metric("p99_ms", "ms", False, 0.6, 0.3)
+COMMITS = (Metric("commit_p50_ms", "ms", False), Metric("commit_p99_ms", "ms", False, 0.7))
 STALL = Metric("stall_ms_max", "ms", False)
 CLIENT = (
     _throughput("records_per_s", "records/s", 0.95, None),
@@ -239,6 +260,24 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("client_produce_1k", "confluent-kafka producer, 1 KB", client_produce(1_000), CLIENT),
     Scenario("client_consume_100b", "confluent-kafka consumer, 100 B", client_consume(100), CLIENT),
     Scenario("client_consume_1k", "confluent-kafka consumer, 1 KB", client_consume(1_000), CLIENT),
+    Scenario(
+        "transact_small",
+        "8 connections, depth 5, one 100 B record per request, transactions of 100 ms",
+        transact_small,
+        (_throughput("requests_per_s", "req/s", 1.5, None), *COMMITS),
+    ),
+    Scenario(
+        "transact_16k",
+        "8 connections, depth 5, 16 KB batches of 160 records, transactions of 100 ms",
+        transact_16k,
+        (_throughput("mb_per_s", "MB/s", 1.5, None), *COMMITS),
+    ),
+    Scenario(
+        "client_transact_1k",
+        "confluent-kafka, transactions of 100 ms, 1 KB",
+        client_transact(1_000),
+        (_throughput("records_per_s", "records/s", 1.5, None), *COMMITS),
+    ),
     Scenario("memory", "resident memory after the runs", memory, (Metric("resident_mb", "MB", False, 1 / 8),), 1),
     Scenario("idle", "processor time when idle", idle, (Metric("cpu_percent", "%", False, limit=1.0),), 1),
     Scenario("first_reply", "exec to first reply", first_reply, (Metric("seconds", "s", False, 1 / 8),)),

@@ -30,6 +30,10 @@ WRITE_FLOOR = 1.5
 SMALL_BYTES = 100
 LARGE_BYTES = 1000
 NUMBER_BYTES = 8
+OURS, RIVAL = "penstock", "kafka"
+ONCE = {"delivery": "exactly-once", "queryName": "bench"}
+ONCE_FLOOR = 1.0
+ONCE_BESIDE_OURS_FLOOR = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +83,24 @@ def stream_read(place: Place, connector: str) -> Figures:
         return {"rows_per_s": place.rows / (time.monotonic() - started)}
 
 
-def batch_write(place: Place, connector: str) -> Figures:
+def batch_write(place: Place, connector: str, **options: str) -> Figures:
     with topic(place.broker, PARTITIONS) as name:
         started = time.monotonic()
-        writer = generated(place.spark, place.rows, place.value_bytes).write.format(connector)
+        writer = generated(place.spark, place.rows, place.value_bytes).write.format(connector).options(**options)
         writer.option("kafka.bootstrap.servers", place.bootstrap).option("topic", name).mode("append").save()
         return {"rows_per_s": place.rows / (time.monotonic() - started)}
+
+
+def once_write(place: Place, connector: str) -> Figures:
+    """Exactly once, beside the other connector's at least once."""
+    return batch_write(place, connector, **(ONCE if connector == OURS else {}))
+
+
+def once_beside_ours(place: Place, connector: str) -> Figures:
+    """Exactly once, beside our own at least once in the column of the other connector."""
+    if connector == OURS:
+        return batch_write(place, OURS, **ONCE)
+    return batch_write(place, OURS if connector == RIVAL else connector)
 
 
 WORKS = (
@@ -94,6 +110,9 @@ WORKS = (
     Work("stream_read_1kb", stream_read, LARGE_BYTES, STREAM_FLOOR),
     Work("batch_write_100b", batch_write, SMALL_BYTES, WRITE_FLOOR),
     Work("batch_write_1kb", batch_write, LARGE_BYTES, WRITE_FLOOR),
+    Work("once_write_100b", once_write, SMALL_BYTES, ONCE_FLOOR),
+    Work("once_beside_ours_100b", once_beside_ours, SMALL_BYTES, ONCE_BESIDE_OURS_FLOOR),
+    Work("once_beside_ours_1kb", once_beside_ours, LARGE_BYTES, ONCE_BESIDE_OURS_FLOOR),
 )
 
 

@@ -18,8 +18,8 @@ from typing import Any
 from penstock.core.apis.table import make_node
 from penstock.core.base.ports import LATER, Done, FileOp, Pause
 from penstock.core.base.settings import BrokerSettings
-from penstock.core.node.connection import Connection
 from penstock.core.node.node import Node
+from penstock.core.node.serving.connection import Connection
 from penstock.core.partition.leader import Leader
 from penstock.core.records.build import build_batch
 from penstock.core.records.validate import check_produced

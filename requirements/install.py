@@ -1,6 +1,6 @@
 """Makes .venv what a lock file says, and does nothing when it already is.
 
-    python requirements/install.py run|spark|dev
+    python requirements/install.py run|spark|dev|notebook
 
 Only the standard library is used, because this runs before anything is installed. What was installed is remembered in
 a stamp inside .venv, keyed by the lock file's contents, so that every later run is instant and needs no network.
@@ -18,7 +18,15 @@ PYTHON = VENV / "bin" / "python"
 PYTHON_VERSION_MIN = (3, 11)
 
 # A profile is satisfied by its own stamp or by that of a profile that installs more.
-PROFILES = {"run": ("run", "spark", "dev"), "spark": ("spark", "dev"), "dev": ("dev",)}
+PROFILES = {
+    "run": ("run", "spark", "dev", "notebook"),
+    "spark": ("spark", "dev", "notebook"),
+    "dev": ("dev",),
+    "notebook": ("notebook",),
+}
+
+# What an editable install copies, where it links the rest.
+COPIED = ("pyproject.toml", "src/penstock-spark.pth", "src/penstock_spark_hook.py")
 
 # Comes without a wheel. It is built with the locked tools of the `run` profile, which are therefore installed first.
 SOURCE_ONLY = "pyspark"
@@ -88,8 +96,9 @@ def stamp_of(profile: str) -> Path:
 def fingerprint(profile: str) -> str:
     """The project's own metadata counts too: a new entry point must reach an existing environment, and so must a
     moved checkout, because the environment holds its path."""
+    copied = [(ROOT / name).read_bytes() for name in COPIED]
     digest = hashlib.sha256()
-    for part in (lock_of(profile).read_bytes(), (ROOT / "pyproject.toml").read_bytes(), str(ROOT).encode()):
+    for part in (lock_of(profile).read_bytes(), *copied, str(ROOT).encode()):
         digest.update(hashlib.sha256(part).digest())
     return digest.hexdigest()
 

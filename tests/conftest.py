@@ -11,11 +11,14 @@ from hypothesis.configuration import set_hypothesis_home_dir
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 from tests.fresh_seeds import FIRST, IS_SOAK
+from tests.runs.files import Files
+from tests.runs.messages import tell_less
+from tests.runs.watch import Watch
 
 ROOT = Path(__file__).resolve().parent.parent
 HYPOTHESIS_HOME = ROOT / ".cache" / "hypothesis"
 EXAMPLES_DEFAULT = 100
-EXAMPLES_QUICK = 30
+EXAMPLES_QUICK = 20
 SOAK_FACTOR = 20
 GARBAGE_ALLOCATIONS = 20_000
 
@@ -36,6 +39,13 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("soak" if IS_SOAK else "quick" if os.environ.get("PENSTOCK_QUICK") == "1" else "ci")
+
+
+@pytest.hookimpl(trylast=True)  # When a worker of xdist has begun to listen.
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Watch())
+    config.pluginmanager.register(Files(config))
+    tell_less(config)
 
 
 def pytest_report_header() -> list[str]:

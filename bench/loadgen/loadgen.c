@@ -7,6 +7,11 @@
  *   loadgen produce --port P --topic T [--partitions N] [--connections C] [--depth D] [--records R] [--value-bytes S]
  *   loadgen fetch   --port P --topic T --end-offset E [--fetch-bytes B] ... (the topic was filled with equal batches)
  *   both: [--acks A] [--warmup-s W] [--seconds T] [--volume-mb-max V] [--rotate] [--rate R]
+ *   produce --transaction-ms M: each connection writes in transactions of its own, and commits every M milliseconds
+ *
+ * A transaction is that of the first protocol: its partition is added, one batch goes ahead and the others follow, and when
+ * all of them are acknowledged it is ended. How long the end takes is counted by itself. A coordinator that is still busy
+ * with the transaction before is asked again after 20 ms, as clients do.
  *
  * With --rate, R requests a second are due in all, evenly, and a request's time counts from when it was due, whether or
  * not a slow reply let it be sent then: a broker that stalls is charged for everyone who would have come meanwhile.
@@ -37,9 +42,20 @@ enum {
     LATENCIES_MAX = 64 * 1000 * 1000,
     API_PRODUCE = 0,
     API_FETCH = 1,
+    API_FIND_COORDINATOR = 10,
+    API_INIT_PRODUCER_ID = 22,
+    API_ADD_PARTITIONS_TO_TXN = 24,
+    API_END_TXN = 26,
     PRODUCE_VERSION = 8,
     FETCH_VERSION = 11,
+    TRANSACTION_VERSION = 1,    /* of the four above; the last ones without tagged fields */
+    CONCURRENT_TRANSACTIONS = 51,
+    ASK_AGAIN_MS = 20,
+    COMMITS_MAX = 1000 * 1000,
     BATCH_HEADER_BYTES = 61,
+    CHECKSUM_AT = 17,
+    CHECKED_FROM = 21,
+    SEQUENCE_AT = 53,
     REPLY_TIMEOUT_MS = 10 * 1000
 };
 
@@ -50,7 +66,8 @@ static const char CLIENT_ID[] = "loadgen";
 struct options {
     bool fetch;
     bool rotate;                /* spread a connection's requests over all partitions */
-    int port, partitions, connections, depth, records, value_bytes, acks, fetch_bytes;
+    int port, partitions, connections, depth, records, value_bytes, acks, fetch_bytes, transaction_ms;
+    int schema_id;              /* stands in front of each value, unless it is 0 */
     double warmup_s, seconds, volume_mb_max, rate;  /* rate 0: as fast as replies come */
     int64_t end_offset;
     const char *topic;
@@ -88,13 +105,21 @@ static void parse_options(int argc, char **argv) {
         else if (!strcmp(name, "--seconds")) options.seconds = atof(value);
         else if (!strcmp(name, "--volume-mb-max")) options.volume_mb_max = atof(value);
         else if (!strcmp(name, "--rate")) options.rate = atof(value);
+        else if (!strcmp(name, "--transaction-ms")) options.transaction_ms = atoi(value);
+        else if (!strcmp(name, "--schema-id")) options.schema_id = atoi(value);
         else fail(name);
     }
     if (!options.port || !options.topic) fail("--port and --topic are needed");
     if (strlen(options.topic) > 249) fail("the topic's name is too long");
     if (options.depth < 1 || options.depth > DEPTH_MAX) fail("--depth out of range");
     if (options.connections < 1 || options.connections > CONNECTIONS_MAX) fail("--connections out of range");
+    if (options.schema_id && options.value_bytes < 5) fail("--value-bytes must hold the schema's id");
     if (options.partitions < 1 || options.records < 1) fail("--partitions and --records are at least 1");
+    if (options.transaction_ms) {
+        if (options.fetch || options.rotate || options.rate) fail("--transaction-ms goes with produce at full speed");
+        if (options.connections > options.partitions) fail("each connection's transactions need a partition");
+        options.acks = -1;
+    }
     if (options.acks != 1 && options.acks != -1) fail("--acks must be 1 or -1: without replies there is no load to pace");
 }
 
@@ -163,11 +188,15 @@ static int64_t wall_ms(void) {
     return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
-static struct buffer build_batch(void) {
+static struct buffer build_batch(int64_t producer_id, int epoch) {
     struct buffer records = {0}, batch = {0};
     uint8_t *value = malloc(options.value_bytes);
     uint32_t noise = 12345;
     for (int i = 0; i < options.value_bytes; i++) value[i] = (noise = noise * 1664525 + 1013904223) >> 24;
+    if (options.schema_id) {
+        value[0] = 0;
+        patch_int(value + 1, options.schema_id, 4);
+    }
     for (int i = 0; i < options.records; i++) {
         struct buffer record = {0};
         put_int(&record, 0, 1);                     /* attributes */
@@ -186,25 +215,45 @@ static struct buffer build_batch(void) {
     put_int(&batch, -1, 4);                         /* leader epoch, assigned by the broker */
     put_int(&batch, 2, 1);                          /* magic */
     put_int(&batch, 0, 4);                          /* checksum, below */
-    put_int(&batch, 0, 2);                          /* attributes: no compression, create time */
+    put_int(&batch, options.transaction_ms ? 0x10 : 0, 2);      /* attributes: no compression, create time */
     put_int(&batch, options.records - 1, 4);
     put_int(&batch, wall_ms(), 8);
     put_int(&batch, get_int(batch.data + 27, 8), 8);
-    put_int(&batch, -1, 8);                         /* producer id, epoch, sequence: not idempotent */
-    put_int(&batch, -1, 2);
-    put_int(&batch, -1, 4);
+    put_int(&batch, producer_id, 8);
+    put_int(&batch, epoch, 2);
+    put_int(&batch, producer_id < 0 ? -1 : 0, 4);   /* sequence: none, or patched */
     put_int(&batch, options.records, 4);
     put_bytes(&batch, records.data, records.size);
-    patch_int(batch.data + 17, crc32c(batch.data + 21, batch.size - 21), 4);
+    patch_int(batch.data + CHECKSUM_AT, crc32c(batch.data + CHECKED_FROM, batch.size - CHECKED_FROM), 4);
     free(value);
     free(records.data);
     return batch;
 }
 
+/* What each bit of a sequence changes in the checksum, wherever else the batch is the same: a checksum is linear. */
+static uint32_t sequence_bits[32];
+
+static void learn_sequence_bits(const struct buffer *batch) {
+    uint8_t *copy = malloc(batch->size);
+    if (!copy) fail("out of memory");
+    memcpy(copy, batch->data, batch->size);
+    uint32_t without = get_int(batch->data + CHECKSUM_AT, 4);
+    for (int bit = 0; bit < 32; bit++) {
+        patch_int(copy + SEQUENCE_AT, 1u << bit, 4);
+        sequence_bits[bit] = crc32c(copy + CHECKED_FROM, batch->size - CHECKED_FROM) ^ without;
+    }
+    free(copy);
+}
+
+static uint32_t checksum_with(uint32_t without, uint32_t sequence) {
+    for (; sequence; sequence &= sequence - 1) without ^= sequence_bits[__builtin_ctz(sequence)];
+    return without;
+}
+
 /* ---- requests: built once per slot, patched per send --------------------------------------------------------------- */
 
 struct layout {
-    size_t correlation, partition, offset;          /* where the fields that change are */
+    size_t correlation, partition, offset, batch;   /* where the fields that change are */
 };
 
 static struct layout layout;
@@ -226,9 +275,10 @@ static void end_request(struct buffer *b) {
     patch_int(b->data, b->size - 4, 4);
 }
 
-static struct buffer build_produce(const struct buffer *batch) {
+static struct buffer build_produce(const struct buffer *batch, const char *transactional_id) {
     struct buffer b = start_request(API_PRODUCE, PRODUCE_VERSION);
-    put_int(&b, -1, 2);                             /* no transactional id */
+    if (transactional_id) put_string(&b, transactional_id);
+    else put_int(&b, -1, 2);
     put_int(&b, options.acks, 2);
     put_int(&b, 30000, 4);                          /* timeout */
     put_int(&b, 1, 4);
@@ -237,6 +287,7 @@ static struct buffer build_produce(const struct buffer *batch) {
     layout.partition = b.size;
     put_int(&b, 0, 4);
     put_int(&b, batch->size, 4);
+    layout.batch = b.size;
     put_bytes(&b, batch->data, batch->size);
     end_request(&b);
     return b;
@@ -269,8 +320,24 @@ static struct buffer build_fetch(void) {
 
 /* ---- connections --------------------------------------------------------------------------------------------------- */
 
+enum stage { LOADING, ENDING, ADDING, RESTING };
+
+/* What a connection's transactions are about. Whatever is no batch is asked alone, with nothing else in flight. */
+struct transaction {
+    enum stage stage;
+    bool is_open;                                   /* a batch has been acknowledged: others may follow together */
+    char id[300];
+    int64_t producer_id;
+    int epoch;
+    uint32_t sequence, checksum;                    /* of the next batch; of one with sequence 0 */
+    int64_t ends_ns, asked_ns, rests_until_ns;
+    struct buffer end, add;                         /* requests */
+    size_t sent;                                    /* bytes of the one that is asked */
+};
+
 struct connection {
     int fd;
+    struct transaction transaction;
     uint32_t sent, answered;                        /* requests handed to the kernel in full, replies complete */
     size_t sent_of_current;                         /* bytes of the request after `sent` */
     int64_t fetch_offset;
@@ -284,8 +351,8 @@ struct connection {
 };
 
 static struct connection connections[CONNECTIONS_MAX];
-static uint32_t *latencies;                         /* in tenths of a microsecond */
-static size_t latency_count;
+static uint32_t *latencies, *commits;               /* in tenths of a microsecond */
+static size_t latency_count, commit_count;
 static uint64_t requests, payload_bytes, all_bytes;
 static bool measuring;
 static int64_t last_reply_ns;
@@ -308,13 +375,36 @@ static void prepare(struct connection *c, int64_t now_ns) {
         c->fetch_offset += fetch_advance;
         if (c->fetch_offset > offset_limit) c->fetch_offset = 0;
     }
+    if (options.transaction_ms) {
+        struct transaction *t = &c->transaction;
+        patch_int(request + layout.batch + SEQUENCE_AT, t->sequence, 4);
+        patch_int(request + layout.batch + CHECKSUM_AT, checksum_with(t->checksum, t->sequence), 4);
+        t->sequence = (t->sequence + options.records) & 0x7fffffff;
+    }
     c->started_ns[slot] = now_ns;
     c->prepared++;
 }
 
+static void ask_alone(struct transaction *t, enum stage stage, int64_t now_ns) {
+    t->stage = stage;
+    t->asked_ns = now_ns;
+    t->sent = 0;
+}
+
+/* How many requests may be in flight in the transaction as it stands; its end is asked for when it is time. */
+static uint32_t depth_of(struct connection *c, int64_t now_ns) {
+    struct transaction *t = &c->transaction;
+    if (!options.transaction_ms) return options.depth;
+    if (t->stage != LOADING) return 0;
+    if (now_ns < t->ends_ns) return t->is_open ? options.depth : 1;
+    if (c->answered == c->prepared) ask_alone(t, ENDING, now_ns);
+    return 0;
+}
+
 static void prepare_requests(struct connection *c) {
     int64_t now_ns = monotonic_ns();
-    while (c->prepared - c->answered < (uint32_t)options.depth) {
+    uint32_t depth = depth_of(c, now_ns);
+    while (c->prepared - c->answered < depth) {
         if (!options.rate) {
             prepare(c, now_ns);
             continue;
@@ -325,8 +415,18 @@ static void prepare_requests(struct connection *c) {
     }
 }
 
+static void send_asked(struct connection *c) {
+    struct transaction *t = &c->transaction;
+    struct buffer *asked = t->stage == ENDING ? &t->end : t->stage == ADDING ? &t->add : NULL;
+    if (!asked || t->sent == asked->size) return;
+    ssize_t written = write(c->fd, asked->data + t->sent, asked->size - t->sent);
+    if (written < 0 && errno != EAGAIN) fail("write");
+    if (written > 0) t->sent += written;
+}
+
 static void send_requests(struct connection *c) {
     prepare_requests(c);
+    send_asked(c);
     while (c->sent != c->prepared) {
         struct iovec parts[SENT_AT_ONCE_MAX];
         int count = 0;
@@ -372,18 +472,48 @@ static size_t check_fetch(const uint8_t *reply) {
     return fetch_advance / options.records * batch_bytes;
 }
 
+static uint32_t tenths_of_us(int64_t ns) {
+    return ns / 100 > UINT32_MAX ? UINT32_MAX : ns / 100;
+}
+
+static void finish_asked(struct connection *c, int64_t now_ns) {
+    struct transaction *t = &c->transaction;
+    const uint8_t *at = c->head + 4 + 4;            /* behind correlation and throttling */
+    if (t->stage == ENDING) {
+        if (get_int(at, 2)) error_reply(get_int(at, 2), "end");
+        if (measuring && commit_count < COMMITS_MAX) commits[commit_count++] = tenths_of_us(now_ns - t->asked_ns);
+        ask_alone(t, ADDING, now_ns);
+        return;
+    }
+    int64_t code = get_int(at + 4 + 2 + strlen(options.topic) + 4 + 4, 2);
+    if (code == CONCURRENT_TRANSACTIONS) {
+        t->stage = RESTING;
+        t->rests_until_ns = now_ns + ASK_AGAIN_MS * 1000000LL;
+        return;
+    }
+    if (code) error_reply(code, "add");
+    t->stage = LOADING;
+    t->is_open = false;
+    t->ends_ns = now_ns + options.transaction_ms * 1000000LL;
+}
+
 static void finish_reply(struct connection *c, int64_t now_ns) {
+    last_reply_ns = now_ns;
+    if (options.transaction_ms && c->transaction.stage != LOADING) {
+        finish_asked(c, now_ns);
+        return;
+    }
+    c->transaction.is_open = true;
     if (get_int(c->head, 4) != c->answered) error_reply(-1, "correlation");
     size_t bytes = options.fetch ? check_fetch(c->head) : check_produce(c->head);
     all_bytes += bytes;
     if (measuring) {
-        int64_t taken = (now_ns - c->started_ns[c->answered % options.depth]) / 100;
-        if (latency_count < LATENCIES_MAX) latencies[latency_count++] = taken > UINT32_MAX ? UINT32_MAX : taken;
+        int64_t taken_ns = now_ns - c->started_ns[c->answered % options.depth];
+        if (latency_count < LATENCIES_MAX) latencies[latency_count++] = tenths_of_us(taken_ns);
         requests++;
         payload_bytes += bytes;
     }
     c->answered++;
-    last_reply_ns = now_ns;
 }
 
 static void consume_bytes(struct connection *c, const uint8_t *bytes, size_t count, int64_t now_ns) {
@@ -421,6 +551,92 @@ static void read_replies(struct connection *c) {
     }
 }
 
+/* ---- transactional ids --------------------------------------------------------------------------------------------- */
+
+static void read_fully(int fd, uint8_t *bytes, size_t count) {
+    for (size_t seen = 0; seen < count;) {
+        ssize_t more = read(fd, bytes + seen, count - seen);
+        if (more <= 0) fail("read");
+        seen += more;
+    }
+}
+
+/* Ask again and again until there is no error, and give what follows the error; nobody else is waited for meanwhile. */
+static const uint8_t *ask_until_done(int fd, struct buffer *request, const char *what) {
+    static uint8_t reply[HEAD_BYTES_MAX];
+    end_request(request);
+    for (int64_t until_ns = monotonic_ns() + REPLY_TIMEOUT_MS * 1000000LL; monotonic_ns() < until_ns;) {
+        if (write(fd, request->data, request->size) != (ssize_t)request->size) fail("write");
+        read_fully(fd, reply, 4);
+        size_t size = get_int(reply, 4);
+        if (size > sizeof reply) fail(what);
+        read_fully(fd, reply, size);
+        if (!get_int(reply + 8, 2)) {
+            free(request->data);
+            return reply + 10;
+        }
+        usleep(ASK_AGAIN_MS * 1000);
+    }
+    error_reply(get_int(reply + 8, 2), what);
+    return NULL;
+}
+
+static void introduce(struct connection *c, int number) {
+    struct transaction *t = &c->transaction;
+    snprintf(t->id, sizeof t->id, "%s-%d", options.topic, number);
+    struct buffer find = start_request(API_FIND_COORDINATOR, TRANSACTION_VERSION);
+    put_string(&find, t->id);
+    put_int(&find, 1, 1);                           /* of a transaction */
+    ask_until_done(c->fd, &find, "coordinator");
+    struct buffer init = start_request(API_INIT_PRODUCER_ID, TRANSACTION_VERSION);
+    put_string(&init, t->id);
+    put_int(&init, 60000, 4);                       /* timeout */
+    const uint8_t *given = ask_until_done(c->fd, &init, "producer id");
+    t->producer_id = get_int(given, 8);
+    t->epoch = get_int(given + 8, 2);
+}
+
+static struct buffer start_about(const struct transaction *t, int api) {
+    struct buffer b = start_request(api, TRANSACTION_VERSION);
+    put_string(&b, t->id);
+    put_int(&b, t->producer_id, 8);
+    put_int(&b, t->epoch, 2);
+    return b;
+}
+
+static struct buffer build_transactional(struct connection *c, int number) {
+    struct transaction *t = &c->transaction;
+    introduce(c, number);
+    t->end = start_about(t, API_END_TXN);
+    put_int(&t->end, 1, 1);                         /* commit */
+    end_request(&t->end);
+    t->add = start_about(t, API_ADD_PARTITIONS_TO_TXN);
+    put_int(&t->add, 1, 4);
+    put_string(&t->add, options.topic);
+    put_int(&t->add, 1, 4);
+    put_int(&t->add, number % options.partitions, 4);
+    end_request(&t->add);
+    struct buffer batch = build_batch(t->producer_id, t->epoch);
+    t->checksum = get_int(batch.data + CHECKSUM_AT, 4);
+    if (!number) learn_sequence_bits(&batch);
+    t->stage = RESTING;                             /* until the first look at those who rest */
+    struct buffer request = build_produce(&batch, t->id);
+    free(batch.data);
+    return request;
+}
+
+static void wake_the_rested(void) {
+    int64_t now_ns = monotonic_ns();
+    for (int i = 0; i < options.connections; i++) {
+        struct connection *c = &connections[i];
+        if (c->transaction.stage != RESTING || now_ns < c->transaction.rests_until_ns) continue;
+        ask_alone(&c->transaction, ADDING, now_ns);
+        send_requests(c);
+    }
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------------------ */
+
 static void open_connection(struct connection *c, int number, int epoll, const struct buffer *request) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(options.port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -428,11 +644,17 @@ static void open_connection(struct connection *c, int number, int epoll, const s
     if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof address)) fail("connect");
     int on = 1;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    struct buffer own = {0};
+    if (options.transaction_ms) {
+        own = build_transactional(c, number);
+        request = &own;
+    }
     fcntl(c->fd, F_SETFL, O_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = c};
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event)) fail("epoll");
     c->partition = number % options.partitions;
     for (int i = 0; i < options.depth; i++) put_bytes(&c->slots[i], request->data, request->size);
+    free(own.data);
 }
 
 static int timer;
@@ -455,12 +677,10 @@ static void start_pacing(int epoll) {
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event)) fail("epoll");
 }
 
-/* ---- the run ------------------------------------------------------------------------------------------------------ */
-
 static void run_until(int epoll, int64_t deadline_ns, uint64_t volume_max) {
     struct epoll_event events[64];
     while (monotonic_ns() < deadline_ns && all_bytes < volume_max) {
-        int count = epoll_wait(epoll, events, 64, REPLY_TIMEOUT_MS);
+        int count = epoll_wait(epoll, events, 64, options.transaction_ms ? 1 : REPLY_TIMEOUT_MS);
         if (count < 0 && errno != EINTR) fail("epoll");
         if (monotonic_ns() - last_reply_ns >= REPLY_TIMEOUT_MS * 1000000LL) {
             errno = 0;
@@ -477,6 +697,7 @@ static void run_until(int epoll, int64_t deadline_ns, uint64_t volume_max) {
             if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read_replies(c);
             send_requests(c);
         }
+        if (options.transaction_ms) wake_the_rested();
     }
 }
 
@@ -485,34 +706,39 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double quantile_ms(double q) {
-    if (!latency_count) return 0;
-    size_t index = q * latency_count;
-    return latencies[index < latency_count ? index : latency_count - 1] / 10000.0;
+static double quantile_ms(const uint32_t *sorted, size_t count, double q) {
+    if (!count) return 0;
+    size_t index = q * count;
+    return sorted[index < count ? index : count - 1] / 10000.0;
 }
 
 static void print_figures(double seconds) {
     qsort(latencies, latency_count, sizeof *latencies, compare);
+    qsort(commits, commit_count, sizeof *commits, compare);
     double records = options.fetch ? (double)requests * fetch_advance : (double)requests * options.records;
     printf("{\"errors\": 0, \"seconds\": %.3f, \"requests\": %llu, \"requests_per_s\": %.0f, \"mb_per_s\": %.1f, "
            "\"records_per_s\": %.0f, \"batch_bytes\": %zu, \"volume_mb\": %.0f, "
-           "\"p50_ms\": %.4f, \"p99_ms\": %.4f, \"p999_ms\": %.4f, \"max_ms\": %.4f}\n",
+           "\"p50_ms\": %.4f, \"p99_ms\": %.4f, \"p999_ms\": %.4f, \"max_ms\": %.4f, "
+           "\"commits\": %zu, \"commit_p50_ms\": %.4f, \"commit_p99_ms\": %.4f}\n",
            seconds, (unsigned long long)requests, requests / seconds, payload_bytes / seconds / 1e6,
            records / seconds, batch_bytes, all_bytes / 1e6,
-           quantile_ms(0.5), quantile_ms(0.99), quantile_ms(0.999), quantile_ms(1));
+           quantile_ms(latencies, latency_count, 0.5), quantile_ms(latencies, latency_count, 0.99),
+           quantile_ms(latencies, latency_count, 0.999), quantile_ms(latencies, latency_count, 1),
+           commit_count, quantile_ms(commits, commit_count, 0.5), quantile_ms(commits, commit_count, 0.99));
 }
 
 int main(int argc, char **argv) {
     parse_options(argc, argv);
-    struct buffer batch = build_batch();
+    struct buffer batch = build_batch(-1, -1);      /* not idempotent */
     batch_bytes = batch.size;
     fetch_advance = options.fetch_bytes / batch_bytes * options.records;
     offset_limit = options.end_offset - fetch_advance;
     if (options.fetch && (fetch_advance < 1 || offset_limit < 0)) fail("the topic holds less than one full reply");
-    struct buffer request = options.fetch ? build_fetch() : build_produce(&batch);
+    struct buffer request = options.fetch ? build_fetch() : build_produce(&batch, NULL);
     latencies = malloc(sizeof *latencies * LATENCIES_MAX);
     int epoll = epoll_create1(0);
-    if (epoll < 0 || !latencies) fail("setup");
+    commits = malloc(sizeof *commits * COMMITS_MAX);
+    if (epoll < 0 || !latencies || !commits) fail("setup");
     for (int i = 0; i < options.connections; i++) open_connection(&connections[i], i, epoll, &request);
 
     if (options.rate) start_pacing(epoll);

@@ -20,6 +20,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.chaos.asking import View, views
 from tests.chaos.place import Loopback, Place
+from tests.chaos.securing import secured
 from tests.waiting import wait_until
 
 START_SECONDS_MAX = 60.0
@@ -56,21 +57,21 @@ class Node:
         # Another version of the program may stand here.
         self.program: Sequence[str] = _PENSTOCK
         self._command = place.command(number)
-        self._config = place.root / f"node-{number}.properties"
+        self.config = place.root / f"node-{number}.properties"
         self._output = place.root / f"node-{number}.out"
         self._process: subprocess.Popen[bytes] | None = None
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        self.config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
 
     def format(self, cluster_id: str) -> None:
-        command = [*_PENSTOCK, "storage", "format", "--config", str(self._config), "--cluster-id", cluster_id]
+        command = [*self.program, "storage", "format", "--config", str(self.config), "--cluster-id", cluster_id]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
     def start(self) -> None:
         """Start the process. It leads a process group of its own and dies with us, so that nothing is left behind."""
         assert self._process is None, f"node {self.number} runs already"
-        command = [*self._command, *self.program, "node", "--config", str(self._config)]
+        command = [*self._command, *self.program, "node", "--config", str(self.config)]
         with self._output.open("ab") as output:
             self._process = subprocess.Popen(
                 command,
@@ -80,6 +81,12 @@ class Node:
                 start_new_session=True,
                 preexec_fn=_die_with_parent,
             )
+
+    @property
+    def pid(self) -> int:
+        """On loopback, that of the node itself."""
+        assert self._process is not None, f"node {self.number} does not run"
+        return self._process.pid
 
     @property
     def runs(self) -> bool:
@@ -134,13 +141,20 @@ class Node:
 class ChaosCluster:
     """Nodes 1..n, all of them brokers and voters. Use as a context manager: all processes end with it."""
 
-    def __init__(self, place: Place, nodes: int, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, place: Place, nodes: int, settings: Mapping[str, str] | None = None, *, is_secure: bool = False
+    ) -> None:
         self.place = place
+        more = secured(place, nodes) if is_secure else {}
         everybody = range(1, nodes + 1)
         addresses = {number: place.address(number) for number in everybody}
         voters = ",".join(f"{number}@{host}:{port}" for number, (host, _, port) in addresses.items())
         self.nodes = {
-            number: Node(number, place, SETTINGS | dict(settings or {}) | _own_settings(number, place, voters))
+            number: Node(
+                number,
+                place,
+                SETTINGS | dict(settings or {}) | _own_settings(number, place, voters) | more.get(number, {}),
+            )
             for number in everybody
         }
         self.bootstrap = ",".join(f"{host}:{port}" for host, port, _ in addresses.values())
@@ -178,9 +192,15 @@ class ChaosCluster:
         for node in stopping:
             node.wait_stopped()
 
+    def admin_of(self, number: int) -> AdminClient:
+        """A client that knows of one node at first."""
+        node = self.nodes[number]
+        return AdminClient({"bootstrap.servers": f"{node.host}:{node.port}", "log_level": 0})
+
     def create_topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> None:
         topic = NewTopic(name, partitions, REPLICAS, config={"min.insync.replicas": "2"} | dict(configs or {}))
-        self.admin.create_topics([topic])[name].result(30)
+        # Nodes that have just been started may have no controller yet.
+        self.admin.create_topics([topic], request_timeout=HEAL_SECONDS_MAX)[name].result(HEAL_SECONDS_MAX)
         self.wait_healed(name)
 
     def leader_of(self, topic: str, partition: int = 0) -> int:

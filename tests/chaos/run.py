@@ -18,6 +18,7 @@ from tests.chaos.cluster import REPLICAS, ChaosCluster
 from tests.chaos.faults import TOPIC, Fault, draw, happening, hold
 from tests.chaos.load import Load
 from tests.chaos.place import Loopback, OwnWorld, Place
+from tests.chaos.sealing import open_sealed, sealing_settings
 from tests.waiting import wait_until
 
 RECOVERY_SECONDS_MAX = 60.0
@@ -32,7 +33,8 @@ def main() -> int:
         place: Place = (OwnWorld if options.own_world else Loopback)(Path(folder), options.nodes)
         faults = draw(options.seed, options.nodes, options.faults, options.own_world)
         faults = [fault for fault in faults if options.only in (None, fault.kind)]
-        with closing(place), ChaosCluster(place, options.nodes) as cluster:
+        settings = sealing_settings(Path(folder)) if options.sealed else None
+        with closing(place), ChaosCluster(place, options.nodes, settings, is_secure=options.secure) as cluster:
             complaints = _run_and_tell(cluster, faults)
     for complaint in complaints[:COMPLAINTS_MAX]:
         print(complaint)
@@ -99,6 +101,7 @@ def _verdict(cluster: ChaosCluster, load: Load, partitions: int) -> list[str]:
     found = read_everything(cluster.bootstrap, TOPIC, partitions)
     complaints = complaints_about_records(load.acks, found)
     cluster.stop(cluster.nodes)
+    open_sealed(cluster)
     for partition in range(partitions):
         complaints += complaints_about_replicas(cluster.partition_folders(TOPIC, partition), REPLICAS)
     print(f"{len(load.acks)} records acknowledged, {len(found)} read, on {len(cluster.nodes)} nodes")
@@ -115,6 +118,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--faults", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="leave out the faults of other kinds")
+    parser.add_argument("--secure", action="store_true", help="nodes speak SASL_SSL with each other")
+    parser.add_argument("--sealed", action="store_true", help="the nodes encrypt what they keep")
     parser.add_argument("--own-world", action="store_true", help="started by unshare: links and disks can be hurt too")
     return parser.parse_args()
 

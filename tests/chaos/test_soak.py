@@ -17,3 +17,19 @@ SECONDS_MAX = 3000.0
 def test_many_faults(nodes: int) -> None:
     seed = int.from_bytes(os.urandom(4), "big")
     print(chaos(nodes=nodes, faults=FAULTS, seed=seed, seconds_max=SECONDS_MAX))
+
+
+@pytest.mark.slow
+@pytest.mark.client
+@pytest.mark.soak
+def test_many_faults_where_nodes_speak_sasl_ssl() -> None:
+    seed = int.from_bytes(os.urandom(4), "big")
+    print(chaos(nodes=3, faults=FAULTS // 2, seed=seed, seconds_max=SECONDS_MAX, is_secure=True))
+
+
+@pytest.mark.slow
+@pytest.mark.client
+@pytest.mark.soak
+def test_many_faults_where_nodes_encrypt_what_they_keep() -> None:
+    seed = int.from_bytes(os.urandom(4), "big")
+    print(chaos(nodes=3, faults=FAULTS // 2, seed=seed, seconds_max=SECONDS_MAX, is_sealed=True))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import pty
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -31,9 +33,35 @@ def command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "penstock.cli.main", *map(str, arguments)]
 
 
-def run_process(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def run_process(*arguments: str | Path, input: str = "") -> subprocess.CompletedProcess[str]:
     """A command as a process of its own."""
-    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    words = command(*arguments)
+    return subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, input=input)
+
+
+def seconds_of_nothing() -> float:
+    """How long a command takes that does nothing: the measure for others, on a machine that may do much else."""
+    begin = time.monotonic()
+    assert run_process("--version").returncode == 0
+    return time.monotonic() - begin
+
+
+def at_a_terminal(*arguments: str | Path, bootstrap: str, columns: int = 80) -> str:
+    """What a command prints at a terminal of so many columns."""
+    leader, follower = pty.openpty()
+    environment = os.environ | {"PENSTOCK_BOOTSTRAP": bootstrap, "COLUMNS": str(columns), "TERM": "dumb"}
+    with subprocess.Popen(
+        command(*arguments), stdin=subprocess.DEVNULL, stdout=follower, stderr=subprocess.DEVNULL, env=environment
+    ) as process:
+        os.close(follower)
+        with os.fdopen(leader, "rb", buffering=0) as screen:
+            seen = b""
+            # Where the last writer has gone, Linux says that the terminal has failed.
+            with contextlib.suppress(OSError):
+                while data := screen.read(4096):
+                    seen += data
+        process.wait(TIMEOUT_S)
+    return seen.decode()
 
 
 class Up:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli import cluster_health
-from penstock.cli.cluster_picture import names_text, rate_bytes
+from penstock.cli.cluster_picture import names_text, own_last, rate_bytes
 from penstock.cli.partition_map import print_map
+from penstock.client import quorum as client_quorum
 from penstock.client.blocking import Client
 from penstock.client.errors import ClientError
-from penstock.client.metadata import PartitionView, TopicView
+from penstock.client.metadata import PartitionView, TopicPartition, TopicView
 from penstock.client.quorum import Quorum
 from penstock.core.base.errors import ErrorCode
 from penstock.testing import Broker
@@ -44,7 +44,7 @@ def test_a_full_disk_is_told(penstock: Shell) -> None:
         told = json.loads(penstock("cluster", "health", "-o", "json", "--bootstrap", broker.bootstrap).out)
     assert shown.code == 1
     (line,) = [line for line in shown.out.splitlines() if line.startswith("disk full")]
-    assert line.split() == ["disk", "full", "!", "1"]
+    assert line.split() == ["disk", "full", "!", "broker", "1"]
     assert (told["healthy"], told["full"]) == (False, [1])
 
 
@@ -54,7 +54,7 @@ def test_a_cluster_without_a_controller_is_told_and_drawn(penstock: Shell, monke
 
     penstock("topic", "create", "headless")
     wait_until(lambda: "headless" in penstock("topic", "list").out, what="the broker has heard of it")
-    monkeypatch.setattr(cluster_health, "describe_quorum", fail)
+    monkeypatch.setattr(client_quorum, "describe_quorum", fail)
     shown = penstock("cluster", "health")
     assert shown.code == 1
     assert "no controller answers" in shown.err
@@ -69,6 +69,50 @@ def test_the_quorum(penstock: Shell) -> None:
     (voter,) = told["voters"]
     assert (voter["node"], voter["lag"]) == (1, 0)
     assert "leader" in penstock("cluster", "quorum").out
+
+
+def test_features_are_shown_and_change(penstock: Shell) -> None:
+    def levels() -> dict[str, int]:
+        return {
+            each["feature"]: each["level"] for each in json.loads(penstock("cluster", "features", "-o", "json").out)
+        }
+
+    before = levels()
+    assert before["metadata.version"] > 0
+    name, level = "transaction.version", before["transaction.version"]
+    tried = penstock("cluster", "features", "--set", f"{name}={level - 1}", "--downgrade", "--dry-run")
+    assert (tried.code, tried.err) == (0, f"{name} could be {level - 1}\n")
+    assert levels() == before
+    for other, down in ((level - 1, ("--downgrade",)), (level, ())):
+        changed = penstock("cluster", "features", "--set", f"{name}={other}", *down)
+        assert (changed.code, changed.err) == (0, f"{name} is {other}\n")
+        wait_until(lambda other=other: levels()[name] == other, what="the broker has heard of it")  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "message"),
+    [
+        (("features", "--set", "metadata.version=1"), 1, "metadata.version cannot be 1"),
+        (("features", "--set", "transaction.version=0"), 1, "and 0 is lower"),
+        (("features", "--set", "nonsense=1"), 1, "there is no feature nonsense"),
+        (("features", "--set", "metadata.version=new"), 2, "'new' is no level of metadata.version"),
+        (("features", "--set", "metadata.version"), 2, "is not KEY=VALUE"),
+        (("add-voter", "2", "http://here:1"), 2, "is not an address"),
+        (("add-voter", "1", "here:1"), 1, ""),
+        (("remove-voter", "7"), 1, ""),
+    ],
+)
+def test_levels_and_voters_that_cannot_be(penstock: Shell, typed: tuple[str, ...], code: int, message: str) -> None:
+    failed = penstock("cluster", *typed)
+    assert (failed.code, failed.out) == (code, "")
+    assert message in failed.err
+    assert len(failed.err.splitlines()) == 2
+
+
+def test_fixed_voters_are_told_how_to_become_others(shell: Shell, penstock_broker: Broker) -> None:
+    failed = shell("cluster", "remove-voter", "1", "--bootstrap", penstock_broker.bootstrap)
+    assert failed.code == 1
+    assert "kraft.version" in failed.err
 
 
 def test_a_plan_is_checked_and_shown(penstock: Shell, tmp_path: Path) -> None:
@@ -145,6 +189,11 @@ def test_rates_as_people_write_them() -> None:
 def test_long_lists_are_cut() -> None:
     assert names_text([1, 2]) == "1, 2"
     assert names_text(range(12)).endswith("8, 9 and 2 more")
+
+
+def test_what_people_made_is_named_before_what_the_cluster_keeps() -> None:
+    places = [TopicPartition("__consumer_offsets", 0), TopicPartition("b", 1), TopicPartition("a", 0)]
+    assert [str(where) for where in sorted(places, key=own_last)] == ["a-0", "b-1", "__consumer_offsets-0"]
 
 
 def drawn(capsys: pytest.CaptureFixture[str], topics: list[TopicView], **options: object) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,6 +95,28 @@ def test_controllers_come_and_go_by_kafkas_tool(machines: list[Machine]) -> None
     assert first.directory_id not in facts["CurrentVoters"]
     created = run_process("topic", "create", "t", "--bootstrap", broker.address)
     assert created.returncode == 0, created.stderr
+
+
+def test_controllers_come_and_go(machines: list[Machine]) -> None:
+    _, second, broker = machines
+    told = run_cluster("add-voter", "2", second.address, "-o", "json", of=broker)
+    assert json.loads(told.stdout) == {"voters": [1, 2]}
+    again = run_cluster("add-voter", "2", second.address, of=broker)
+    assert (again.returncode, again.stderr.splitlines()[0]) == (1, "penstock: node 2 votes already")
+    shown = run_cluster("remove-voter", "1", "-o", "json", of=broker)
+    assert json.loads(shown.stdout) == {"would_be_left": [2]}
+    removed = run_cluster("remove-voter", "1", "--execute", "-o", "json", of=broker)
+    assert json.loads(removed.stdout) == {"voters": [2]}, removed.stderr
+    last = run_cluster("remove-voter", "2", "--execute", of=broker)
+    assert (last.returncode, last.stderr.splitlines()[0]) == (1, "penstock: node 2 is the only voter")
+    nobody = run_cluster("add-voter", "9", second.address, of=broker)
+    assert nobody.stderr.splitlines()[0] == "penstock: node 9 does not follow the metadata"
+    created = run_process("topic", "create", "t", "--bootstrap", broker.address)
+    assert created.returncode == 0, created.stderr
+
+
+def run_cluster(*words: str, of: Machine) -> subprocess.CompletedProcess[str]:
+    return run_process("cluster", *words, "--bootstrap", of.address)
 
 
 def test_kafka_reads_the_voters_that_a_folder_was_formatted_with(tmp_path: Path) -> None:

@@ -47,6 +47,17 @@ def test_a_folder_is_formatted_once(shell: Shell, settings: Path, tmp_path: Path
     }
 
 
+def test_the_folders_of_a_cluster_are_shown(shell: Shell, tmp_path: Path) -> None:
+    for number in (1, 2):
+        folder = tmp_path / f"node-{number}"
+        folder.mkdir()
+        (folder / "meta.properties").write_bytes(f"version=1\ncluster.id={CLUSTER_ID}\nnode.id={number}\n".encode())
+    shown = json.loads(shell("storage", "info", "--data-dir", tmp_path, "-o", "json").out)
+    assert [(each["node_id"], each["cluster_id"]) for each in shown] == [(1, CLUSTER_ID), (2, CLUSTER_ID)]
+    nobody = shell("storage", "info", "--data-dir", tmp_path / "elsewhere")
+    assert (nobody.code, nobody.err.splitlines()[0]) == (1, f"penstock: there is no cluster in {tmp_path}/elsewhere")
+
+
 def test_an_id_is_made_up_or_must_be_one(shell: Shell, settings: Path) -> None:
     refused = shell("storage", "format", "--config", settings, "--cluster-id", "mine")
     assert refused.code == 1
@@ -92,9 +103,12 @@ def test_nobody_answers(shell: Shell) -> None:
 
 
 def test_an_address_that_is_none(shell: Shell) -> None:
-    failed = shell("topic", "list", "--bootstrap", "nonsense:port")
-    assert failed.code == 1
-    assert "HOST:PORT" in failed.err
+    for text in ("nonsense:port", "http://127.0.0.1:9092"):
+        failed = shell("topic", "list", "--bootstrap", text)
+        assert failed.code == 2
+        assert f"{text!r} is not an address" in failed.err
+        assert "HOST:PORT" in failed.err
+    assert "leave out http://" in failed.err
 
 
 def test_help_and_version(shell: Shell) -> None:
@@ -217,7 +231,7 @@ def test_several_first_controllers_are_given_the_same_list(shell: Shell, tmp_pat
 def test_a_list_of_controllers_that_says_nothing_is_refused(shell: Shell, tmp_path: Path, given: str) -> None:
     text = given.format(*["4L6g3nShT-eMCtK--X86sw"] * 2)
     refused = shell("storage", "format", "--config", dynamic(tmp_path), "--initial-controllers", text)
-    assert refused.code == 1
+    assert refused.code == 2
     assert "ID@HOST:PORT:DIRECTORY" in refused.err
     assert not (tmp_path / "data-4").exists()
 

@@ -37,7 +37,7 @@ def test_a_group_goes_on_where_it_stopped(penstock: Shell, ten: str) -> None:
 def test_a_group_is_listed_and_described_with_its_lag(penstock: Shell, ten: str) -> None:
     penstock("consume", ten, "--group", "lagging", "--count", "3")
     assert "lagging" in penstock("group", "list").out
-    assert {"group": "lagging", "state": "Empty", "type": "classic", "protocol": "consumer"} in json.loads(
+    assert {"group": "lagging", "state": "Empty", "type": "classic", "protocol": "consumer", "lag": 7} in json.loads(
         penstock("group", "list", "-o", "json").out
     )
     described = json.loads(penstock("group", "describe", "lagging", "-o", "json").out)
@@ -99,31 +99,58 @@ def test_a_group_with_members_is_left_alone(penstock: Shell, ten: str, cluster: 
         moved = penstock("group", "reset", "busy", "--topic", ten, "--to", "earliest", "--execute")
         assert moved.code == 1
         assert "stop them first" in moved.err
-        deleted = penstock("group", "delete", "busy")
-        assert deleted.code == 1
-        assert "NON_EMPTY_GROUP" in deleted.err
+        for options in ((), ("--execute",)):
+            deleted = penstock("group", "delete", "busy", *options)
+            assert deleted.code == 1
+            assert "NON_EMPTY_GROUP" in deleted.err
     finally:
         consumer.close()
 
 
 def test_a_group_is_deleted_with_its_offsets(penstock: Shell, ten: str) -> None:
     penstock("group", "reset", "brief", "--topic", ten, "--to", "5", "--execute")
-    assert json.loads(penstock("group", "delete", "brief", "-o", "json").out) == {"deleted": ["brief"]}
+    shown = penstock("group", "delete", "brief")
+    assert shown.code == 0
+    assert "add --execute" in shown.err
+    assert shown.out.splitlines()[-1].split() == ["brief", ten, "0", "5"]
+    assert penstock("group", "describe", "brief").code == 0
+    assert json.loads(penstock("group", "delete", "brief", "--yes", "-o", "json").out) == {
+        "deleted": ["brief"],
+        "offsets": [{"group": "brief", "topic": ten, "partition": 0, "committed": 5}],
+    }
     missing = penstock("group", "describe", "brief")
     assert missing.code == 1
     assert "GROUP_ID_NOT_FOUND" in missing.err
     assert "penstock group list" in missing.err
 
 
+def test_only_the_offsets_of_a_topic_are_deleted(penstock: Shell, ten: str) -> None:
+    penstock("produce", "other", stdin=b"x\n")
+    penstock("group", "reset", "both", "--topic", ten, "--topic", "other", "--to", "latest", "--execute")
+    assert penstock("group", "delete", "both", "--topic", f"{ten}:0").code == 0
+    assert "add --execute" in penstock("group", "delete", "both", "-t", ten).err
+    assert penstock("group", "delete", "both", "-t", ten, "--execute").code == 0
+    left = json.loads(penstock("group", "describe", "both", "-o", "json").out)["offsets"]
+    assert [each["topic"] for each in left] == ["other"]
+    assert penstock("group", "delete", "both", "-t", ten).code == 1
+    assert penstock("group", "delete", "nobody").code == 1
+
+
 def test_an_offset_of_a_deleted_topic_has_no_lag(penstock: Shell, ten: str) -> None:
     penstock("group", "reset", "orphan", "--topic", ten, "--to", "5", "--execute")
-    penstock("topic", "delete", ten)
+    penstock("topic", "delete", ten, "--execute")
     described = penstock("group", "describe", "orphan")
     assert described.code == 0
 
 
+def test_a_group_that_begins_at_the_end_has_begun_there(penstock: Shell, ten: str) -> None:
+    assert penstock("consume", ten, "--group", "late", "--from", "latest").out == ""
+    penstock("produce", ten, stdin=b"meanwhile\n")
+    assert penstock("consume", ten, "--group", "late", "--from", "latest").out == "meanwhile\n"
+
+
 def test_a_group_cannot_be_told_an_offset(penstock: Shell, ten: str) -> None:
     told = penstock("consume", ten, "--group", "g", "--from", "3")
-    assert told.code == 1
+    assert told.code == 2
     assert "penstock group reset g" in told.err
     assert penstock("consume", ten, "--group", "g", "--merge").code == 2

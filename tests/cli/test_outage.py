@@ -148,3 +148,24 @@ def test_an_outage_without_patience_is_a_failure(capfd: pytest.CaptureFixture[st
     with pytest.raises(Unreachable):
         Outage(0).goes_on(Unreachable("here:1", "gone"))
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.slow
+@pytest.mark.client
+def test_a_group_without_a_coordinator_is_not_waited_for_beyond_the_timeout(tmp_path: Path) -> None:
+    with Broker() as broker:
+        broker.produce("t", "1")
+        broker.fail("FindCoordinator", "COORDINATOR_NOT_AVAILABLE", times=100_000)
+        with reading(tmp_path, broker, *AS_GROUP, "--timeout", "1") as reader:
+            assert reader.process.wait(TIMEOUT_S) == 1
+            assert reader.said().splitlines() == [
+                "penstock: group readers has no coordinator",
+                "  see `penstock cluster health`",
+            ]
+
+
+def test_what_may_pass_at_once_is_not_worth_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+    outage = Outage(None)
+    outage.goes_on(Unreachable("here:1", "gone"), quiet_seconds=60)
+    outage.is_over()
+    assert capfd.readouterr().err == ""

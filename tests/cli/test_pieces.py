@@ -17,6 +17,7 @@ from penstock.cli.listeners import listener_of
 from penstock.cli.main import PLAIN_COMMANDS
 from penstock.cli.node_settings import (
     Ports,
+    Reach,
     address_of,
     has_joined,
     inherited,
@@ -26,6 +27,7 @@ from penstock.cli.node_settings import (
     own_ports,
     own_settings,
     ports_of,
+    reach_of,
 )
 from penstock.cli.output import bytes_text
 from penstock.cli.pidfile import Held, PidFile
@@ -44,6 +46,7 @@ def test_the_instant_commands_are_those_of_the_table() -> None:
     assert {command.name for command in COMMANDS} == PLAIN_COMMANDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["penstock.cli.up", "penstock.cli.plain"])
 def test_up_loads_nothing_heavy(module: str) -> None:
     """What a node imports, or typer, would cost more than everything `up` does before the node is started."""
@@ -93,7 +96,9 @@ def test_assignments() -> None:
         ("{topic}-{partition}@{offset}: {key}={value}", b"t-3@17: k=v\n"),
         ("{timestamp}\\t{headers}", b"1700000000000\ta=1,b=null\n"),
         ("\\\\n{key}", b"\\nk\n"),
-        ("{{key}}", b"{k}\n"),
+        ("{{key}} {{{key}}}", b"{key} {k}\n"),
+        ("{key:hex} {value:base64} {value:json}", b'6b dg== "v"\n'),
+        ("100%", b"100%\n"),
         ("plain", b"plain\n"),
     ],
 )
@@ -101,7 +106,7 @@ def test_templates(text: str, expected: bytes) -> None:
     assert template(text)(WHERE, RECORD) == expected
 
 
-@pytest.mark.parametrize("text", ["{nonsense}", "{}"])
+@pytest.mark.parametrize("text", ["{nonsense}", "{}", "{value", "value}", "%v", "{key} %s", "{value!x}", "{value:oct}"])
 def test_templates_know_their_fields(text: str) -> None:
     with pytest.raises(typer.BadParameter, match=re.escape("{headers}")):
         template(text)
@@ -151,6 +156,18 @@ def test_every_node_is_told_of_all_voters_and_of_its_own_ports() -> None:
     assert second["controller.quorum.voters"] == "1@127.0.0.1:10093,2@127.0.0.1:10094,3@127.0.0.1:10095"
     assert second["listeners"] == "PLAINTEXT://127.0.0.1:9093,CONTROLLER://127.0.0.1:10094"
     assert (second["node.id"], second["penstock.metrics.port"]) == ("2", "11093")
+
+
+def test_every_interface_is_no_address_to_connect_to() -> None:
+    own = Ports(1, 9092, 11092, reach=Reach("0.0.0.0", "broker.lan"))
+    decided = own_settings([own], 1, "/d")
+    assert decided["listeners"] == "PLAINTEXT://0.0.0.0:9092,CONTROLLER://127.0.0.1:10093"
+    assert decided["advertised.listeners"] == "PLAINTEXT://broker.lan:9092"
+    text = merge("", decided, {}, {})
+    assert reach_of(text) == own.reach
+    assert address_of(text) == "127.0.0.1:9092"
+    assert Ports(1, 9092, 11092, reach=Reach("0.0.0.0")).address == f"{socket.gethostname()}:9092"
+    assert Reach("fd00::1").controllers == "fd00::1"
 
 
 def test_topics_of_three_nodes_survive_the_loss_of_one() -> None:
@@ -262,7 +279,7 @@ def test_a_node_that_joins_is_a_broker_that_finds_the_controllers() -> None:
 
 
 def test_a_node_on_another_machine_is_found_at_its_address() -> None:
-    own = Ports(7, 9086, 11086, has_joined=True, host="10.0.0.7")
+    own = Ports(7, 9086, 11086, has_joined=True, reach=Reach("10.0.0.7"))
     text = merge("", joined_settings(own, ["10.0.0.1:10093"], "C", "/d"), {}, {})
     assert parse_properties(text)["listeners"] == "PLAINTEXT://10.0.0.7:9092"
     again = own_ports(text, 7)

@@ -8,7 +8,7 @@ from zlib import crc32
 
 import pytest
 
-from tests.cli.running import KEPT, TIMEOUT_S, Shell, Up, command
+from tests.cli.running import KEPT, TIMEOUT_S, Shell, Up, at_a_terminal, command
 from tests.kafka_peer import KafkaPeer
 
 
@@ -82,6 +82,12 @@ def test_where_to_begin(penstock: Shell) -> None:
     assert read("earliest", "--count", "0") == []
 
 
+def test_a_topic_without_records_has_no_offsets(penstock: Shell) -> None:
+    penstock("topic", "create", "bare")
+    failed = penstock("consume", "bare", "--from", "7")
+    assert failed.err.splitlines() == ["penstock: offset 7 does not exist", "  offsets by partition: 0: none"]
+
+
 def test_offsets_that_do_not_exist_are_named_with_those_that_do(penstock: Shell) -> None:
     penstock("produce", "short", stdin=b"only\n")
     beyond = penstock("consume", "short", "--from", "17")
@@ -135,6 +141,7 @@ def test_what_was_written_where_in_json(penstock: Shell) -> None:
     assert json.loads(written.out) == {
         "topic": "counted",
         "records": 2,
+        "complete": True,
         "partitions": [{"partition": 0, "first_offset": 0, "last_offset": 1, "records": 2}],
     }
 
@@ -174,6 +181,7 @@ def test_formats_that_make_no_sense(penstock: Shell) -> None:
     assert penstock("consume", "formats", "--format", "{value}", "--output", "json").code == 2
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_failure(penstock: Shell) -> None:
     penstock("produce", "piped", stdin=b"a line that is printed\n" * 50_000)
     consume = subprocess.Popen(command("consume", "piped"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -189,6 +197,15 @@ def test_a_reader_that_has_seen_enough_is_no_failure(penstock: Shell) -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        '{"vlue": "x", "key": "k"}',
+        '{"key": "k"}',
+        '{"value": "x", "value_base64": "eA=="}',
+        '{"value": "x", "value": "y"}',
+        '{"value": "x", "headers": [{"key": "h", "vale": "1"}]}',
+        '{"value": "x", "headers": [{"key": "h"}]}',
+        '{"value": "x", "headers": {"h": "1"}}',
+        '{"value": "\\ud800"}',
+        '{"value_base64": 5}',
         '{"value": "x", "timestamp": "soon"}',
         '{"value": "x", "timestamp": 9223372036854775808}',
         '{"value": "x", "timestamp": true}',
@@ -202,9 +219,148 @@ def test_what_stands_before_a_wrong_line_is_sent(penstock: Shell, line: str) -> 
     refused = penstock("produce", topic, "--input", "json", stdin=f'{{"value": "good"}}\n{line}\n'.encode())
     assert refused.code == 1
     assert "is not a record" in refused.err
+    assert f"1 of 1 records that were read are written to {topic} (partition 0: offsets 0 to 0)" in refused.err
+    assert len(refused.err.splitlines()) == 3
     assert penstock("consume", topic).out == "good\n"
 
 
+def test_a_misspelled_field_is_named_with_the_nearest_one(penstock: Shell) -> None:
+    assert "did you mean 'value'?" in penstock("produce", "spelled", "--input", "json", stdin=b'{"vlue": "x"}\n').err
+    assert '"value": null' in penstock("produce", "spelled", "--input", "json", stdin=b'{"key": "x"}\n').err
+    assert penstock("produce", "spelled", "--input", "json", "--key", "k", stdin=b'{"value": "x"}\n').code == 2
+
+
+def test_a_header_may_come_again(penstock: Shell) -> None:
+    headers = ("--header", "a=1", "--header", "b=2", "--header", "a=3")
+    assert penstock("produce", "repeated", *headers, stdin=b"x\n").code == 0
+    out = penstock("consume", "repeated", "-o", "json").out
+    assert [tuple(one.values()) for one in json.loads(out)["headers"]] == [("a", "1"), ("b", "2"), ("a", "3")]
+    assert penstock("produce", "repeated", "--input", "json", stdin=out.encode()).code == 0
+    assert penstock("consume", "repeated", "--from", "1", "--format", "{headers}").out == "a=1,b=2,a=3\n"
+
+
+def test_a_produce_that_fails_says_how_much_was_acknowledged(penstock: Shell) -> None:
+    topic = "half"
+    penstock("topic", "create", topic, "--config", "max.message.bytes=1000")
+    lines_in = b"".join(b"%d\n" % n for n in range(3))
+    good, large = json.dumps({"value": "x"}), json.dumps({"value": "x" * 2000})
+    assert penstock("produce", topic, stdin=lines_in).code == 0
+    failed = penstock("produce", topic, "--input", "json", "-o", "json", stdin=f"{good}\nnonsense\n".encode())
+    assert failed.code == 1
+    told = json.loads(failed.out)
+    assert (told["records"], told["complete"]) == (1, False)
+    assert (told["partitions"][0]["first_offset"], told["partitions"][0]["last_offset"]) == (3, 3)
+    refused = penstock("produce", topic, "--input", "json", stdin=f"{large}\n".encode())
+    assert refused.code == 1
+    assert f"0 of 1 records that were read are written to {topic}" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--to", "3"), "0 1 2"),
+        (("--from", "2", "--to", "4"), "2 3"),
+        (("--from", "4", "--to", "2"), ""),
+        (("--to", "99"), "0 1 2 3 4 5"),
+        (("--to", "end"), "0 1 2 3 4 5"),
+        (("--to", "-4"), "0 1"),
+        (("--to", "@1700000003000"), "0 1 2"),
+        (("--from", "@1700000001000", "--to", "2023-11-14T22:13:23+00:00"), "1 2"),
+        (("--to", "3", "--follow"), "0 1 2"),
+    ],
+)
+def test_where_to_end(penstock: Shell, options: tuple[str, ...], expected: str) -> None:
+    if penstock("topic", "create", "until", *KEPT).code == 0:
+        records = "\n".join(json.dumps({"value": str(n), "timestamp": 1_700_000_000_000 + n * 1000}) for n in range(6))
+        penstock("produce", "until", "--input", "json", stdin=records.encode())
+    assert penstock("consume", "until", *options).out.split() == expected.split()
+
+
+def test_an_end_that_makes_no_sense(penstock: Shell) -> None:
+    penstock("produce", "endless", stdin=b"x\n")
+    for options in (("--to", "whenever"), ("--follow", "--to", "end"), ("--group", "g", "--to", "1")):
+        refused = penstock("consume", "endless", *options)
+        assert (refused.code, refused.out) == (2, "")
+        assert "--to" in refused.err
+
+
+def test_topics_by_a_pattern_and_as_options(penstock: Shell) -> None:
+    for name in ("many-a", "many-b", "manyfold"):
+        penstock("produce", "-t", name, stdin=name.encode())
+    by_pattern = penstock("consume", "--pattern", "many-.*", "many-a", "--format", "{topic}")
+    assert sorted(lines(by_pattern.out)) == ["many-a", "many-b"]
+    by_option = penstock("consume", "-t", "many-a", "-t", "manyfold", "-p", "0")
+    assert sorted(lines(by_option.out)) == ["many-a", "manyfold"]
+    assert penstock("consume", "--pattern", "no-such.*").code == 1
+    assert penstock("consume", "--pattern", "*").code == 2
+    assert penstock("consume").code == 2
+
+
+def test_bytes_in_hex_and_base64_and_what_is_null(penstock: Shell) -> None:
+    assert penstock("produce", "coded", "--input", "hex", "--key-separator", ":", stdin=b"6b:00ff\n").code == 0
+    assert penstock("produce", "coded", "--input", "base64", stdin=b"AP8=\n").code == 0
+    assert penstock("produce", "coded", "--null", "NULL", "-k", "gone", stdin=b"NULL\n").code == 0
+    read = penstock("consume", "coded", "--format", "{key:hex} {value:base64}", "--null", "-")
+    assert sorted(lines(read.out)) == ["- AP8=", "676f6e65 -", "6b AP8="]
+    bad = penstock("produce", "coded", "--input", "hex", stdin=b"xyz\n")
+    assert bad.code == 1
+    assert "'xyz'" in bad.err
+
+
+def test_settings_of_clients_by_kafkas_names(penstock: Shell, tmp_path: Path, cluster: Up | KafkaPeer) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=127.0.0.1:1\nacks=1\nclient.id=somebody\n")
+    assert penstock("produce", "tuned", "--config", file, "--property", "compression.type=zstd", stdin=b"x\n").code == 0
+    file.write_text("isolation.level=read_committed\nmax.partition.fetch.bytes=1000\nfetch.max.wait.ms=1\n")
+    assert penstock("consume", "tuned", "--config", file).out == "x\n"
+    member = ("--group", "tuned", "--property", "session.timeout.ms=7000")
+    assert penstock("consume", "tuned", "--config", file, *member).out == "x\n"
+
+
+def test_where_brokers_are_may_stand_in_a_file(
+    shell: Shell, tmp_path: Path, cluster: Up | KafkaPeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PENSTOCK_BOOTSTRAP", raising=False)
+    file = tmp_path / "client.properties"
+    file.write_text(f"bootstrap.servers={cluster.bootstrap}\n")
+    assert shell("produce", "filed", "--config", file, stdin=b"x\n").code == 0
+    assert shell("consume", "filed", "--config", file).out == "x\n"
+    assert shell("consume", "filed", "--config", file, "--group", "filed").out == "x\n"
+
+
+@pytest.mark.parametrize(
+    ("setting", "answer"),
+    [
+        ("ack=1", "did you mean acks?"),
+        ("acks=2", "all, -1, 0, 1"),
+        ("batch.size=0", "from 1"),
+        ("interceptor.classes=x", "compression.type"),
+        ("security.protocol=SASL_SSL", "Kerberos is not supported"),
+        ("isolation.level=read_committed", "no setting that acts here"),
+    ],
+)
+def test_a_client_takes_no_setting_that_does_nothing(penstock: Shell, setting: str, answer: str) -> None:
+    refused = penstock("produce", "unset", "--property", setting, stdin=b"x\n")
+    assert refused.code == 2
+    assert answer in refused.err
+
+
+@pytest.mark.slow
+def test_escape_codes_are_shown_at_a_terminal_and_passed_on_elsewhere(penstock: Shell, cluster: Up | KafkaPeer) -> None:
+    evil = "a\x1b[2Jb\x9b31m\tc"
+    record = json.dumps({"key": evil, "value": evil, "headers": [{"key": "h", "value": evil}]})
+    assert penstock("produce", "evil", "--input", "json", stdin=record.encode()).code == 0
+    assert penstock("consume", "evil").out == f"{evil}\n"
+    harmless = "a\\x1b[2Jb\\x9b31m\tc"
+    for options in ((), ("--format", "{value}"), ("--format", "{key}"), ("--format", "{headers}")):
+        seen = at_a_terminal("consume", "evil", *options, bootstrap=cluster.bootstrap)
+        assert harmless in seen.expandtabs() or harmless in seen
+        assert "\x1b" not in seen
+    assert json.loads(penstock("consume", "evil", "-o", "json").out)["value"] == evil
+    assert "\x9b" not in penstock("consume", "evil", "-o", "json").out
+
+
+@pytest.mark.slow
 def test_who_cuts_a_table_off_is_no_failure(cluster: Up | KafkaPeer) -> None:
     for words in ("topic list", "topic list --output json", "cluster info"):
         piped = f'"$0" -m penstock.cli.main {words} --bootstrap {cluster.bootstrap} | true; exit ${{PIPESTATUS[0]}}'

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.running import Shell
+from tests.cli.running import KEPT, Shell
 
 
 def test_a_topic_is_created_listed_described_changed_and_deleted(penstock: Shell) -> None:
@@ -20,8 +20,50 @@ def test_a_topic_is_created_listed_described_changed_and_deleted(penstock: Shell
     described = json.loads(penstock("topic", "describe", "life", "--output", "json").out)
     assert [partition["partition"] for partition in described["partitions"]] == [0, 1, 2]
     assert described["settings"] == {}
-    assert penstock("topic", "delete", "life").code == 0
+    assert penstock("topic", "delete", "life", "--execute").code == 0
     assert penstock("topic", "describe", "life").code == 1
+
+
+def test_a_topic_is_deleted_only_when_told_so(penstock: Shell) -> None:
+    penstock("topic", "create", "doomed", "--partitions", "2")
+    penstock("produce", "doomed", "--partition", "1", stdin=b"x\n")
+    shown = penstock("topic", "delete", "doomed")
+    assert shown.code == 0
+    assert "add --execute" in shown.err
+    assert shown.out.splitlines()[-1].split()[:2] == ["doomed", "2"]
+    kept = json.loads(penstock("topic", "delete", "doomed", "-o", "json").out)
+    assert kept["deleted"] == []
+    assert kept["topics"][0]["size"] > 0
+    assert penstock("topic", "describe", "doomed").code == 0
+    gone = penstock("topic", "delete", "doomed", "--yes", "-o", "json")
+    assert json.loads(gone.out)["deleted"] == ["doomed"]
+    assert penstock("topic", "describe", "doomed").code == 1
+
+
+def test_a_list_knows_sizes(penstock: Shell) -> None:
+    penstock("produce", "sized", stdin=b"x" * 1000)
+    (listed,) = [each for each in json.loads(penstock("topic", "list", "-o", "json").out) if each["topic"] == "sized"]
+    assert listed["size"] > 1000
+
+
+def test_offsets_by_time(penstock: Shell) -> None:
+    records = "\n".join(json.dumps({"value": str(n), "timestamp": 1_700_000_000_000 + n * 1000}) for n in range(5))
+    penstock("topic", "create", "timed", "--partitions", "2", *KEPT)
+    penstock("produce", "timed", "--input", "json", "--partition", "0", stdin=records.encode())
+
+    def found(at: str) -> list[int | None]:
+        return [
+            each["offset"] for each in json.loads(penstock("topic", "offsets", "timed", "--at", at, "-o", "json").out)
+        ]
+
+    assert found("latest") == [5, 0]
+    assert found("earliest") == [0, 0]
+    assert found("@1700000002500") == [3, None]
+    assert found("2023-11-14T22:13:21+00:00") == [1, None]
+    assert found("newest") == [4, None]
+    assert penstock("topic", "offsets", "timed:1").out.splitlines()[-1].split()[:3] == ["timed", "1", "0"]
+    assert penstock("topic", "offsets", "timed", "--at", "whenever").code == 2
+    assert penstock("topic", "offsets", "timed:x").code == 2
 
 
 def test_creation_in_json(penstock: Shell) -> None:
@@ -66,7 +108,7 @@ def test_usage_errors_exit_with_2(penstock: Shell) -> None:
     ("typed", "answer"),
     [
         (("consume", "t", "--from-beginning"), "--from earliest"),
-        (("consume", "--topic", "t"), "without an option"),
+        (("topic", "describe", "--topic", "t"), "without an option"),
         (("produce", "t", "--broker-list", "h:1"), "--bootstrap"),
     ],
 )
@@ -86,7 +128,7 @@ def test_brokers_may_be_named_as_kafkas_tools_name_them(penstock: Shell) -> None
 
 def test_deleting_checks_every_name_first(penstock: Shell) -> None:
     penstock("topic", "create", "stays")
-    gone = penstock("topic", "delete", "stays", "never-was")
+    gone = penstock("topic", "delete", "stays", "never-was", "--execute")
     assert gone.code == 1
     assert "never-was" in gone.err
     assert "stays" in penstock("topic", "list").out

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import TIMEOUT_S, Shell, command, run_process, running
+from tests.cli.running import TIMEOUT_S, Shell, command, run_process, running, seconds_of_nothing
 from tests.ports import free_base_port
 from tests.waiting import wait_until
 
@@ -115,7 +115,7 @@ def test_a_busy_port_is_named_within_a_second(tmp_path: Path) -> None:
     assert f"process {os.getpid()} " in refused.stderr
     assert "--port" in refused.stderr
     assert refused.stdout == ""
-    assert took < 1.0
+    assert took < max(1.0, 3 * seconds_of_nothing())
 
 
 def test_an_up_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_an_up_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
         assert os.listdir(tmp_path) == []
         (tmp_path / "mine").mkdir()
         assert run_process("up", "--data-dir", tmp_path / "mine", "--port", str(port)).returncode == 1
-    assert run_process("up", "--data-dir", tmp_path / "new", "--nodes", "0").returncode == 1
-    assert run_process("up", "--data-dir", tmp_path / "new", "--set", "log.segment.bytes=many").returncode == 1
+    assert run_process("up", "--data-dir", tmp_path / "new", "--nodes", "0").returncode == 2
+    assert run_process("up", "--data-dir", tmp_path / "new", "--set", "log.segment.bytes=many").returncode == 2
     assert os.listdir(tmp_path) == ["mine"]
     assert os.listdir(tmp_path / "mine") == []
 
@@ -137,7 +137,7 @@ def test_the_ports_beside_it_are_checked_too(tmp_path: Path) -> None:
         refused = run_process("up", "--data-dir", tmp_path / "data", "--port", str(port))
     assert f"port {port + 2000}" in refused.stderr
     beyond = run_process("up", "--data-dir", tmp_path / "data", "--port", "65000")
-    assert beyond.returncode == 1
+    assert beyond.returncode == 2
     assert "66001" in beyond.stderr
 
 
@@ -151,7 +151,7 @@ def test_a_folder_has_one_up(tmp_path: Path) -> None:
 
 def test_another_number_of_nodes_is_refused(tmp_path: Path) -> None:
     fresh = run_process("up", "--data-dir", tmp_path / "data", "--nodes", "0")
-    assert (fresh.returncode, fresh.stdout) == (1, "")
+    assert (fresh.returncode, fresh.stdout) == (2, "")
     assert "--nodes 0" in fresh.stderr
     (tmp_path / "data" / "node-1").mkdir(parents=True)
     existing = run_process("up", "--data-dir", tmp_path / "data", "--nodes", "3")
@@ -208,7 +208,7 @@ def test_one_killed_of_three_has_stopped_and_can_be_started_by_itself(tmp_path: 
         assert "2 of 3 nodes serving" in status.err
         assert f"start node 2 with: penstock node --config {folder / 'server.properties'}" in status.err
         health = ("cluster", "health", "--bootstrap", up.bootstrap)
-        told = "3 voters, of which 2 cannot keep up"
+        told = "3 voters; these do not keep up: voter 2"
         wait_until(lambda: told in shell(*health).out, what="the quorum's loss is told")
         with started("node", "--config", folder / "server.properties"):
             wait_until(lambda: shell("status", "--data-dir", up.folder).code == 0, what="all three serve")
@@ -228,7 +228,7 @@ def test_a_killed_node_comes_back_with_restart(tmp_path: Path, shell: Shell) -> 
 def test_a_setting_that_no_node_would_take_is_refused_and_forgotten(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     refused = run_process("up", "--data-dir", folder, "--set", "log.segment.bytes=many")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "log.segment.bytes" in refused.stderr
     with running(folder) as up:
         assert up.ready_line
@@ -240,7 +240,7 @@ def test_a_setting_that_no_node_would_take_is_refused_and_forgotten(tmp_path: Pa
 )
 def test_what_up_decides_cannot_be_set_beside_it(tmp_path: Path, setting: str, hint: str) -> None:
     refused = run_process("up", "--data-dir", tmp_path / "data", "--set", setting)
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert hint in refused.stderr
     file = tmp_path / "base.properties"
     file.write_text(setting)
@@ -269,7 +269,7 @@ def test_a_node_needs_a_file_it_can_use(tmp_path: Path) -> None:
     assert refused.returncode == 1
     assert "log.segment.bytes" in refused.stderr
     assert "Traceback" not in refused.stderr
-    assert run_process("node", "--config", odd, "--set", "nonsense").returncode == 1
+    assert run_process("node", "--config", odd, "--set", "nonsense").returncode == 2
 
 
 def test_a_node_warns_in_one_line_each_and_starts(tmp_path: Path) -> None:
@@ -303,11 +303,13 @@ def test_a_stale_pid_file_is_not_believed(tmp_path: Path, shell: Shell) -> None:
 
 
 def test_starting_is_quick(tmp_path: Path) -> None:
-    """The promise is half a second; a machine that does other things at the same time gets four times as long."""
+    """The promise is half a second; a machine that does other things at the same time gets four times as long, or as
+    long as it takes for nothing eight times."""
     begin = time.monotonic()
     with running(tmp_path / "data") as up:
         assert up.ready_line
-        assert time.monotonic() - begin < 2.0
+        took = time.monotonic() - begin
+    assert took < max(2.0, 8 * seconds_of_nothing())
 
 
 def test_an_up_that_is_stopped_before_it_serves_stops_its_node(tmp_path: Path, shell: Shell) -> None:

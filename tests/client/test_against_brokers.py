@@ -219,8 +219,13 @@ def test_admin_sees_everything(client: Client, topic: str) -> None:
     (folder,) = admin.log_dirs()
     assert folder.sizes[TopicPartition(topic, 0)] > 1000
     admin.alter_configs(TOPIC, topic, {"retention.ms": "77"})
-    (setting,) = admin.describe_configs(TOPIC, topic, ["retention.ms"])
-    assert (setting.value, setting.source, setting.is_default) == ("77", "topic", False)
+
+    def is_set() -> bool:
+        """Kafka's controller answers before its broker has heard of a change."""
+        (setting,) = admin.describe_configs(TOPIC, topic, ["retention.ms"])
+        return (setting.value, setting.source, setting.is_default) == ("77", "topic", False)
+
+    wait_until(is_set, what="the new setting")
     assert "log.dirs" in {one.name for one in admin.describe_configs(BROKER, "1")}
 
 

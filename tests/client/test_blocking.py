@@ -17,6 +17,7 @@ from penstock.client.offsets import EARLIEST, list_offsets
 from penstock.core.base.errors import ErrorCode
 from penstock.core.wire.api.api_versions import ApiVersion, ApiVersionsResponse
 from penstock.core.wire.api.create_topics import CreatableTopicResult, CreateTopicsResponse
+from penstock.core.wire.api.delete_topics import DeletableTopicResult, DeleteTopicsResponse
 from penstock.core.wire.api.find_coordinator import Coordinator, FindCoordinatorResponse
 from penstock.core.wire.api.list_offsets import (
     ListOffsetsPartitionResponse,
@@ -264,6 +265,30 @@ def test_what_a_broker_adds_to_an_error_code_is_passed_on(broker: FakeBroker) ->
     broker.on("CreateTopics", refuse)
     with Client(broker.address) as client, pytest.raises(ClientError, match="TOPIC_ALREADY_EXISTS: It is there"):
         Admin(client).create_topic("t")
+
+
+def test_a_creation_that_came_true_though_it_seemed_to_fail_is_no_second_one(broker: FakeBroker) -> None:
+    codes = [int(ErrorCode.KAFKA_STORAGE_ERROR), int(ErrorCode.TOPIC_ALREADY_EXISTS)]
+
+    def answer(request: Any, _version: int) -> Response:
+        return CreateTopicsResponse(topics=[CreatableTopicResult(name="t", error_code=codes.pop(0))])
+
+    broker.on("CreateTopics", answer)
+    with Client(broker.address) as client:
+        assert Admin(client).create_topic("t").name == "t"
+    assert not codes
+
+
+def test_a_deletion_that_came_true_though_it_seemed_to_fail_is_done(broker: FakeBroker) -> None:
+    codes = [int(ErrorCode.REQUEST_TIMED_OUT), int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
+
+    def answer(request: Any, _version: int) -> Response:
+        return DeleteTopicsResponse(responses=[DeletableTopicResult(name="t", error_code=codes.pop(0))])
+
+    broker.on("DeleteTopics", answer)
+    with Client(broker.address) as client:
+        Admin(client).delete_topic("t")
+    assert not codes
 
 
 def test_a_code_from_the_future_keeps_its_number() -> None:

@@ -44,7 +44,7 @@ def assessed(
 def test_nothing_is_wrong() -> None:
     health = assessed(partition())
     assert health.is_healthy
-    assert health == Health(1, (), (), (), (), (), (), (), (), ())
+    assert health == Health(1, (), (), (), (), (), (), (), (), (), ())
 
 
 @pytest.mark.parametrize(

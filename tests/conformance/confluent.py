@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
@@ -98,3 +99,10 @@ def poll_until(clients: list[Consumer], condition: Callable[[], bool], what: str
 def owned(*clients: Consumer) -> list[list[int]]:
     """The partitions each member owns."""
     return [sorted(place.partition for place in client.assignment()) for client in clients]
+
+
+def is_spread(partitions: int, *clients: Consumer) -> bool:
+    """Whether each partition has exactly one owner and each member its share."""
+    shares = owned(*clients)
+    fair = partitions // len(clients)
+    return sorted(chain(*shares)) == list(range(partitions)) and all(len(share) == fair for share in shares)

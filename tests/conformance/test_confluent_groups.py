@@ -1,12 +1,22 @@
 """Groups of librdkafka consumers: every assignor, members that come and go, and what they commit."""
 
-from itertools import chain
+from functools import partial
 
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 
 from penstock.testing import Broker
-from tests.conformance.confluent import admin, consumer, owned, poll_once, poll_until, producer, read, send_well
+from tests.conformance.confluent import (
+    admin,
+    consumer,
+    is_spread,
+    owned,
+    poll_once,
+    poll_until,
+    producer,
+    read,
+    send_well,
+)
 
 pytestmark = pytest.mark.client
 
@@ -14,11 +24,7 @@ ASSIGNORS = ["range", "roundrobin", "cooperative-sticky"]
 PARTITIONS = 6
 
 
-def spread(*clients: Consumer) -> bool:
-    """Whether each partition has exactly one owner and each member its share."""
-    shares = owned(*clients)
-    fair = PARTITIONS // len(clients)
-    return sorted(chain(*shares)) == list(range(PARTITIONS)) and all(len(share) == fair for share in shares)
+spread = partial(is_spread, PARTITIONS)
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)

@@ -74,10 +74,10 @@ def make(nodes: int, archive: Path) -> None:
             kept = Kept(nodes, shown_by(up.bootstrap))
         (folder / EXPECTED).write_text(json.dumps(kept._asdict()))
         with tarfile.open(archive, "w:xz") as content:
-            content.add(folder, ".", filter=_keep)
+            content.add(folder, ".", filter=keep)
 
 
-def _keep(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
+def keep(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
     entry.uname = entry.gname = ""
     entry.uid = entry.gid = 0
     return None if Path(entry.name).name in LEFT_OUT else entry

@@ -11,17 +11,16 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from penstock.client.blocking import Client
+from penstock.client.metadata import TopicPartition
+from penstock.client.transactional import TransactionalProducer
+from penstock.client.transactions import Transactions
 from penstock.core.base.settings import BrokerSettings
-from penstock.core.log import snapshots
-from penstock.core.log.producers import Producers
 from penstock.core.metadata.storage import decode_meta
 from penstock.core.raft.history import VoterHistory
-from penstock.core.records.batch import read_header
-from penstock.core.records.build import build_batch
-from penstock.shell.blocking import run_blocking
 from penstock.testing import Broker
 from tests.cli.running import Result, Shell
-from tests.formats.records import Digest, digest
+from tests.formats.records import Digest, digest, read_all
 
 pytestmark = [pytest.mark.slow, pytest.mark.client]
 
@@ -198,14 +197,21 @@ def test_records_of_an_older_format_are_refused(shell: Shell, source: Path, targ
     assert "records in format 1" in import_from(shell, target, source).err
 
 
-def test_open_transactions_are_refused(shell: Shell, source: Path, target: Path) -> None:
-    producers, batch = (
-        Producers(),
-        build_batch([(None, b"v", (), 0)], producer_id=7, producer_epoch=0, transactional=True),
-    )
-    producers.append(read_header(batch), 5)
-    run_blocking(snapshots.write(str(source / "t-0"), 1000, snapshots.encode(producers)))
-    assert "open transaction of producer 7" in import_from(shell, target, source).err
+def test_an_open_transaction_is_ended_here(shell: Shell, source: Path, target: Path) -> None:
+    with Broker(folder=source) as broker, Client(broker.bootstrap) as client:
+        producer = TransactionalProducer(client, "moving")
+        producer.begin()
+        producer.send("t", None, b"open", partition=0)
+        producer.flush()
+        before = Transactions(client).describe("moving")
+    assert import_from(shell, target, source).code == 0
+    with Broker(folder=target / "node-1") as broker, Client(broker.bootstrap) as client:
+        transactions = Transactions(client)
+        found = transactions.describe("moving")
+        assert (found.state, found.partitions) == ("Ongoing", (TopicPartition("t", 0),))
+        assert (found.producer_id, found.producer_epoch) == (before.producer_id, before.producer_epoch)
+        transactions.terminate(found)
+        assert b"open" not in [message.value() for message in read_all(broker.bootstrap, "t", 0)]
 
 
 def settings_file(tmp_path: Path, **changes: str) -> Path:

@@ -134,7 +134,7 @@ class GroupLife(RuleBasedStateMachine):
         request = HeartbeatRequest(
             group_id="g", generation_id=generation, member_id=member_id, group_instance_id=instance
         )
-        token = self.world.ask("heartbeat", request, 4, "beat")
+        token = self.world.ask(request, 4, "beat")
         self.twin.beat(token, member_id, instance, generation)
         self._compare()
 
@@ -144,7 +144,7 @@ class GroupLife(RuleBasedStateMachine):
         request = LeaveGroupRequest(
             group_id="g", members=[MemberIdentity(member_id=member_id, group_instance_id=instance)]
         )
-        token = self.world.ask("leave_group", request, 5, "leave")
+        token = self.world.ask(request, 5, "leave")
         self.twin.leave(token, member_id, instance)
         self._compare()
 
@@ -180,7 +180,7 @@ class GroupLife(RuleBasedStateMachine):
                 )
             ],
         )
-        token = self.world.ask("offset_commit", request, 10, "commit")
+        token = self.world.ask(request, 10, "commit")
         answer = self.world.answers[token]
         assert isinstance(answer, OffsetCommitResponse)
         if answer.topics[0].partitions[0].error_code == ErrorCode.NONE:
@@ -296,7 +296,7 @@ class GroupLife(RuleBasedStateMachine):
             protocols=[JoinGroupRequestProtocol(name=name, metadata=subscription("orders")) for name in protocols],
         )
         instance = request.group_instance_id
-        token = self.world.ask("join_group", request, version, "join", client_id="c", client_host="/h")
+        token = self.world.ask(request, version, "join", client_id="c", client_host="/h")
         self.instance_of[token] = instance
         self.twin.join(token, member_id, instance, protocols, session, rebalance, version)
         self._compare()
@@ -317,7 +317,7 @@ class GroupLife(RuleBasedStateMachine):
             group_instance_id=instance,
             assignments=[SyncGroupRequestAssignment(member_id=m, assignment=p.encode()) for m, p in parts.items()],
         )
-        token = self.world.ask("sync_group", request, 4, "sync")
+        token = self.world.ask(request, 4, "sync")
         self.twin.sync(token, member_id, instance, generation, parts)
         self._compare()
 
@@ -360,6 +360,7 @@ def _durable(group: ClassicGroup) -> Any:
         (m.member_id, m.instance_id, m.client_id, m.session_timeout_ms, m.rebalance_timeout_ms, m.assignment)
         for m in group.members.values()
     ]
+    assert group.size_bytes == sum(member.size_bytes for member in group.members.values())
     since = group.state_since_ms if group.is_empty else None
     return group.state, group.generation, group.protocol_type, group.protocol, group.leader, since, members
 

@@ -18,6 +18,7 @@ from penstock.core.groups.offsets.records import (
 from penstock.core.groups.offsets.store import CommittedOffset
 from penstock.core.groups.topics import NO_TOPIC_ID
 from penstock.core.wire.stored.classic_group import GroupMetadataValue
+from tests.groups.world import World
 
 TOPIC_ID = bytes(range(16))
 
@@ -97,3 +98,33 @@ def test_offset_round_trip(offset: int, epoch: int, metadata: str, topic_id: byt
 def test_a_group_without_a_protocol_comes_back_as_nothing() -> None:
     group = restored("g", GroupMetadataValue(protocol_type="", generation=0, current_state_timestamp=7))
     assert (group.state, group.protocol_type, group.state_since_ms) == (State.EMPTY, None, 7)
+
+
+def _generation_of(*members: str) -> ClassicGroup:
+    group = ClassicGroup("g", 5000)
+    for member_id in members:
+        group.add(Member(member_id, None, "c", "/h", 60_000, 10_000, (("range", b""),)), "consumer")
+    group.generation, group.protocol = 4, "range"
+    return group
+
+
+def test_of_two_records_of_a_generation_the_later_one_says_who_is_in_it() -> None:
+    """A static member that came back under another id is written down without a new generation."""
+    shard = World().shard
+    for members, part in ((("a", "b"), b"1"), (("a", "c"), b"2"), (("a", "c"), b"3")):
+        shard.replay(*group_metadata_record(_generation_of(*members), dict.fromkeys(members, part)), 0)
+        group = shard.groups["g"]
+        assert isinstance(group, ClassicGroup)
+        assert {each: member.assignment for each, member in group.members.items()} == dict.fromkeys(members, part)
+        assert group.state is State.STABLE
+
+
+def test_a_group_that_had_offsets_first_is_what_its_record_says() -> None:
+    shard = World().shard
+    shard.replay(*offset_record("g", "orders", 0, CommittedOffset(5, -1, "", 0, None, NO_TOPIC_ID)), 99)
+    emptied = ClassicGroup("g", 5000)
+    emptied.protocol_type = "consumer"
+    shard.replay(*group_metadata_record(emptied, {}), 99)
+    group = shard.groups["g"]
+    assert isinstance(group, ClassicGroup)
+    assert (group.protocol_type, group.state_since_ms) == ("consumer", 5000)

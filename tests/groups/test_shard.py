@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.base.errors import ErrorCode
 from penstock.core.groups.classic.states import MAY_FOLLOW, State
 from penstock.core.groups.classic.subscription import subscribed_topics
 from penstock.core.groups.fanout import (
@@ -18,7 +17,6 @@ from penstock.core.groups.fanout import (
 )
 from penstock.core.groups.offsets.records import offset_record
 from penstock.core.groups.offsets.store import CommittedOffset
-from penstock.core.groups.refusals import refused
 from penstock.core.groups.routing import partition_for_group
 from penstock.core.groups.settings import GroupSettings
 from penstock.core.wire.api.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
@@ -26,17 +24,15 @@ from penstock.core.wire.api.describe_groups import DescribedGroup, DescribeGroup
 from penstock.core.wire.api.heartbeat import HeartbeatRequest
 from penstock.core.wire.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from penstock.core.wire.api.leave_group import LeaveGroupRequest, MemberIdentity
-from penstock.core.wire.api.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from penstock.core.wire.api.list_groups import ListedGroup, ListGroupsResponse
 from penstock.core.wire.api.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from penstock.core.wire.api.offset_delete import OffsetDeleteRequest
 from penstock.core.wire.api.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
-    OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -44,7 +40,6 @@ from penstock.core.wire.api.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from penstock.core.wire.api.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from penstock.core.wire.schema import Request
 from tests.groups.transcript import subscription
 from tests.groups.world import World, topic_id_of
 
@@ -58,7 +53,7 @@ def _join(world: World, instance: str, group_id: str = "g") -> None:
         protocol_type="consumer",
         protocols=[JoinGroupRequestProtocol(name="range", metadata=subscription("orders"))],
     )
-    world.ask("join_group", request, 9, instance, client_id="c", client_host="/h")
+    world.ask(request, 9, instance, client_id="c", client_host="/h")
 
 
 def _stable_group(world: World, *instances: str) -> list[str]:
@@ -73,7 +68,7 @@ def _stable_group(world: World, *instances: str) -> list[str]:
             member_id=member_id,
             assignments=[SyncGroupRequestAssignment(member_id=each, assignment=b"part") for each in members],
         )
-        world.ask("sync_group", request, 4)
+        world.ask(request, 4)
     assert world.shard.groups["g"].state is State.STABLE
     return members
 
@@ -84,7 +79,7 @@ def test_heartbeats_cost_one_timer_per_session() -> None:
     world.timers.sets = 0
     for _ in range(1_000):
         world.wait(100)
-        world.ask("heartbeat", HeartbeatRequest(group_id="g", generation_id=1, member_id=member_id), 4)
+        world.ask(HeartbeatRequest(group_id="g", generation_id=1, member_id=member_id), 4)
     assert world.shard.groups["g"].state is State.STABLE
     assert world.timers.sets <= 100_000 // 10_000 + 1
 
@@ -132,21 +127,21 @@ def test_tombstones_of_what_never_was_are_harmless() -> None:
 def _commit(world: World, topic: str, offset: int) -> None:
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
     request = OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name=topic, partitions=[partition])])
-    world.ask("offset_commit", request, 9)
+    world.ask(request, 9)
 
 
 def test_offsets_go_with_their_topic() -> None:
     world = World()
     _commit(world, "orders", 1)
     _commit(world, "payments", 2)
-    world.settle(world.shard.topic_deleted(world.now_ms, "orders", topic_id_of("orders"), list(world.shard.groups)))
+    world.delete_topic("orders", topic_id_of("orders"))
     assert list(world.shard.offsets.of_group("g")) == ["payments"]
 
 
 def test_offsets_of_the_next_topic_of_that_name_stay() -> None:
     world = World()
     _commit(world, "orders", 1)
-    world.settle(world.shard.topic_deleted(world.now_ms, "orders", b"an earlier topic", list(world.shard.groups)))
+    world.delete_topic("orders", b"an earlier topic")
     assert world.shard.offsets.of_group("g")["orders"][0].offset == 1
 
 
@@ -156,18 +151,8 @@ def test_sweeps_come_in_batches_and_end() -> None:
         for topic in ("orders", "payments"):
             commit = CommittedOffset(5, -1, "", 0, None, topic_id_of(topic))
             world.shard.replay(*offset_record(f"g-{number}", topic, 0, commit), world.now_ms)
-    batches = []
-    while (
-        result := world.shard.topic_deleted(world.now_ms, "orders", topic_id_of("orders"), list(world.shard.groups))
-    ).records:
-        batches.append(len(result.records))
-        world.settle(result)
-    assert batches == [10, 10, 5]
-    batches.clear()
-    while (result := world.shard.expire_offsets(world.now_ms, list(world.shard.groups))).records:
-        batches.append(len(result.records))
-        world.settle(result)
-    assert batches == [10, 10, 10, 10, 10]
+    assert world.delete_topic("orders", topic_id_of("orders")) == [10, 10, 5]
+    assert world.sweep(world.shard.expire_offsets()) == [10, 10, 10, 10, 10]
     assert world.shard.groups == {}
 
 
@@ -185,7 +170,7 @@ def test_a_commit_to_an_earlier_topic_is_not_told_to_readers_of_the_next() -> No
             )
         ]
     )
-    token = world.ask("offset_fetch", request, 10)
+    token = world.ask(request, 10)
     answer = world.answers[token]
     assert isinstance(answer, OffsetFetchResponse)
     assert answer.groups[0].topics[0].partitions[0].committed_offset == -1
@@ -201,9 +186,9 @@ def test_deleting_a_group_ends_its_timers() -> None:
         protocol_type="consumer",
         protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
     )
-    world.ask("join_group", request, 9, client_id="c", client_host="/h")
+    world.ask(request, 9, client_id="c", client_host="/h")
     assert world.timers.deadlines
-    world.ask("delete_groups", DeleteGroupsRequest(groups_names=["g"]), 2)
+    world.ask(DeleteGroupsRequest(groups_names=["g"]), 2)
     assert world.timers.deadlines == {}
     assert world.shard.groups == {}
 
@@ -272,45 +257,12 @@ def test_offset_fetch_has_one_shape_inside(version: int) -> None:
     assert (told.partitions[0].partition_index, told.partitions[0].committed_offset) == (3, 9)
 
 
-REQUESTS: list[Request] = [
-    JoinGroupRequest(group_id="g"),
-    SyncGroupRequest(group_id="g"),
-    HeartbeatRequest(group_id="g"),
-    LeaveGroupRequest(group_id="g"),
-    OffsetCommitRequest(
-        group_id="g", topics=[OffsetCommitRequestTopic(partitions=[OffsetCommitRequestPartition(partition_index=1)])]
-    ),
-    OffsetFetchRequest(
-        topics=[OffsetFetchRequestTopic(partition_indexes=[1])], groups=[OffsetFetchRequestGroup(group_id="g")]
-    ),
-    OffsetDeleteRequest(group_id="g"),
-    DescribeGroupsRequest(groups=["g"]),
-    ListGroupsRequest(),
-    DeleteGroupsRequest(groups_names=["g"]),
-]
-
-
-@pytest.mark.parametrize("request_", REQUESTS, ids=lambda request: type(request).__name__)
-def test_every_request_can_be_refused_in_every_version(request_: Request) -> None:
-    for version in type(request_).VERSIONS:
-        if isinstance(request_, OffsetFetchRequest) and version >= 8:
-            request_ = OffsetFetchRequest(groups=request_.groups)
-        response = refused(request_, version, ErrorCode.NOT_COORDINATOR)
-        response.encode(version)
-        assert f"error_code=<ErrorCode.NOT_COORDINATOR: {ErrorCode.NOT_COORDINATOR.value}>" in repr(response)
-
-
-def test_a_heartbeat_is_not_worried_by_loading() -> None:
-    response = refused(HeartbeatRequest(group_id="g"), 4, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-    assert "error_code=<ErrorCode.NONE: 0>" in repr(response)
-
-
 def test_administrators_leave_for_others() -> None:
     world = World()
     _stable_group(world, "one", "two")
     request = LeaveGroupRequest(
         group_id="g", members=[MemberIdentity(group_instance_id="one"), MemberIdentity(group_instance_id="two")]
     )
-    world.ask("leave_group", request, 5)
+    world.ask(request, 5)
     assert world.shard.groups["g"].state is State.EMPTY
     assert world.timers.deadlines == {}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.core.base.errors import ErrorCode
+from penstock.core.groups.asked import Asked
 from penstock.core.groups.classic.records import GROUP_METADATA_TYPE, decode_group_key, decode_group_value
 from penstock.core.groups.fanout import merge_offset_fetch, split_offset_fetch
 from penstock.core.groups.offsets.records import decode_offset_key, decode_offset_value
@@ -125,7 +126,7 @@ class Stage:
             protocol_type=type,
             protocols=[JoinGroupRequestProtocol(name=each, metadata=metadata) for each in protocols.split(",") if each],
         )
-        client.last = self.world.ask("join_group", request, int(v), name, client_id=name, client_host="/h")
+        client.last = self.world.ask(request, int(v), name, client_id=name, client_host="/h")
 
     def do_sync(
         self,
@@ -150,7 +151,7 @@ class Stage:
                 for each, part in assignments.items()
             ],
         )
-        client.last = self.world.ask("sync_group", request, int(v), name)
+        client.last = self.world.ask(request, int(v), name)
 
     def do_beat(self, name: str, gen: str | None = None, id: str | None = None, group: str = GROUP) -> None:
         client = self._client(name)
@@ -160,7 +161,7 @@ class Stage:
             member_id=self._id(client, id),
             group_instance_id=client.instance,
         )
-        self.world.ask("heartbeat", request, 4, name)
+        self.world.ask(request, 4, name)
 
     def do_leave(self, *names: str, v: str = "5", instance: str | None = None, group: str = GROUP) -> None:
         clients = [self._client(name) for name in names]
@@ -170,7 +171,7 @@ class Stage:
             leavers = [MemberIdentity(member_id=each.member_id, group_instance_id=each.instance) for each in clients]
             leavers += [MemberIdentity(group_instance_id=instance)] if instance else []
             request = LeaveGroupRequest(group_id=group, members=leavers)
-        self.world.ask("leave_group", request, int(v), "+".join(names) or "admin")
+        self.world.ask(request, int(v), "+".join(names) or "admin")
 
     def do_wait(self, duration: str) -> None:
         self.world.wait(int(duration))
@@ -213,7 +214,7 @@ class Stage:
                 for topic, partitions in topics.items()
             ],
         )
-        self.world.ask("offset_commit", request, int(v), name)
+        self.world.ask(request, int(v), name)
 
     def do_fetch(self, *where: str, v: str = "10", groups: str = GROUP) -> Iterator[str]:
         """`fetch` alone asks for everything."""
@@ -240,7 +241,7 @@ class Stage:
         heard = OffsetFetchRequest.decode(request.encode(version), version)
         (part,) = split_offset_fetch(heard, version, 1).values()
         token = Token("fetch", version)
-        result = self.world.shard.offset_fetch(self.world.now_ms, part, version, token)
+        result = self.world.shard.answer(self.world.now_ms, Asked(part, version, token))
         merged: Any = merge_offset_fetch([message for _, message in result.replies], version)  # type: ignore[misc]
         merged.encode(version)
         return self._offsets(merged, version)
@@ -251,13 +252,13 @@ class Stage:
             topic, _, partition = each.partition(":")
             topics.setdefault(topic, []).append(OffsetDeleteRequestPartition(partition_index=int(partition)))
         asked = [OffsetDeleteRequestTopic(name=topic, partitions=partitions) for topic, partitions in topics.items()]
-        self.world.ask("offset_delete", OffsetDeleteRequest(group_id=GROUP, topics=asked), 0, "admin")
+        self.world.ask(OffsetDeleteRequest(group_id=GROUP, topics=asked), 0, "admin")
 
     def do_delete_groups(self, *groups: str) -> None:
-        self.world.ask("delete_groups", DeleteGroupsRequest(groups_names=list(groups)), 2, "admin")
+        self.world.ask(DeleteGroupsRequest(groups_names=list(groups)), 2, "admin")
 
     def do_describe(self, group: str = GROUP, v: str = "6") -> None:
-        self.world.ask("describe_groups", DescribeGroupsRequest(groups=[group]), int(v), "admin")
+        self.world.ask(DescribeGroupsRequest(groups=[group]), int(v), "admin")
 
     def do_list(self, states: str = "", types: str = "") -> None:
         request = ListGroupsRequest(
@@ -267,13 +268,11 @@ class Stage:
         self.world.list_groups(request, 5, "admin")
 
     def do_expire(self) -> None:
-        self.world.settle(self.world.shard.expire_offsets(self.world.now_ms, list(self.world.shard.groups)))
+        self.world.sweep(self.world.shard.expire_offsets())
 
     def do_delete_topic(self, topic: str) -> None:
         del self.world.topics.counts[topic]
-        self.world.settle(
-            self.world.shard.topic_deleted(self.world.now_ms, topic, topic_id_of(topic), list(self.world.shard.groups))
-        )
+        self.world.delete_topic(topic, topic_id_of(topic))
 
     # How things are shown.
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
+from penstock.core.base.errors import ErrorCode
+from penstock.core.groups.asked import Asked
+from penstock.core.groups.member_memory import MemberMemory
 from penstock.core.groups.settings import GroupSettings
 from penstock.core.groups.shard import GroupShard
-from penstock.core.rsm.result import KeyValue, Reply, Result
+from penstock.core.rsm.machine import Decision, TopicChanges
+from penstock.core.rsm.result import Due, KeyValue, Replies, Reply, Result
 from penstock.core.wire.api.list_groups import ListGroupsRequest, ListGroupsResponse
 from penstock.core.wire.schema import Message
 
@@ -66,6 +70,9 @@ class FakeTopics:
     def partition_count(self, name: str) -> int | None:
         return self.counts.get(name)
 
+    def names(self) -> list[str]:
+        return list(self.counts)
+
 
 def topic_id_of(name: str) -> bytes:
     return name.encode().ljust(16, b"\x01")
@@ -85,12 +92,13 @@ class CountingEntropy:
 class World:
     """Runs a shard: appends and replays its records at once, and collects its replies."""
 
-    def __init__(self, settings: GroupSettings | None = None) -> None:
+    def __init__(self, settings: GroupSettings | None = None, memory: MemberMemory | None = None) -> None:
         self.settings = settings or GroupSettings()
         self.now_ms = 1_000_000
         self.timers = FakeTimers()
         self.topics = FakeTopics()
         self.entropy = CountingEntropy()
+        self.memory = memory or MemberMemory()
         self.log: list[KeyValue] = []
         self.answers: dict[Reply, Message] = {}
         self.asked: list[Token] = []
@@ -98,14 +106,14 @@ class World:
         self.shard = self._new_shard()
         self.shard.loaded(self.now_ms, self.shard.groups)
 
-    def ask(self, api: str, request: Any, version: int, name: str = "?", **client: str) -> Token:
+    def ask(self, request: Any, version: int, name: str = "?", client_id: str = "", client_host: str = "") -> Token:
         """Send one request; the answer is in `answers` once it came."""
         token = Token(name, version)
         self.asked.append(token)
-        method = getattr(self.shard, api)
         # What a peer sends has gone over the wire, so fields that its version lacks have their defaults.
         heard = type(request).decode(request.encode(version), version)
-        self.settle(method(self.now_ms, heard, version, *client.values(), token))
+        group_id = getattr(heard, "group_id", None)
+        self.settle(self.shard.answer(self.now_ms, Asked(heard, version, token, group_id, client_id, client_host)))
         return token
 
     def list_groups(self, request: ListGroupsRequest, version: int, name: str = "?") -> Token:
@@ -117,6 +125,21 @@ class World:
         groups = [group for part in parts for group in self.shard.list_groups(request, part)]
         self.settle(Result(replies=[(token, ListGroupsResponse(groups=groups))]))
         return token
+
+    def sweep(self, decisions: Iterable[Decision]) -> list[int]:
+        """Carry out what the shard decides of its own accord; gives the sizes of the batches."""
+        sizes = []
+        for decide in decisions:
+            while (result := decide(self.now_ms)).records:
+                sizes.append(len(result.records))
+                self.settle(result)
+        return sizes
+
+    def delete_topic(self, name: str, topic_id: bytes) -> list[int]:
+        return self.sweep(self.shard.topics_changed(TopicChanges({name: topic_id}, frozenset())))
+
+    def settle_records(self, *records: KeyValue) -> None:
+        self.settle(Result(list(records)))
 
     def settle(self, result: Result) -> None:
         for key, value in result.records:
@@ -138,7 +161,7 @@ class World:
 
     def restart(self) -> None:
         """The coordinator moves: everybody who waits is told, and a fresh shard folds the log."""
-        self._deliver(self.shard.lose())
+        self._deliver(self.shard.lose(ErrorCode.NOT_COORDINATOR))
         assert not self.timers.deadlines, "a shard that lost its partition has no timers left"
         self.shard = self.refold()
         self.shard.loaded(self.now_ms, self.shard.groups)
@@ -153,11 +176,12 @@ class World:
         return [token for token in self.asked if token not in self.answers and token not in self.gone]
 
     def _new_shard(self) -> GroupShard:
-        return GroupShard(self.settings, self.timers, self.topics, self.entropy)
+        return GroupShard(self.settings, self.timers, self.topics, self.entropy, self.memory)
 
-    def _deliver(self, replies: list[tuple[Reply, Message]]) -> None:
+    def _deliver(self, replies: Replies) -> None:
         for token, message in replies:
             assert isinstance(token, Token)
+            assert not isinstance(message, Due)
             assert token not in self.answers, f"{token} was answered twice"
             assert token not in self.gone, f"{token} was answered although its connection is gone"
             if type(message).__name__ != "OffsetFetchResponse":

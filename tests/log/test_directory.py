@@ -15,6 +15,7 @@ from penstock.core.log.durable import SyncFailed
 from penstock.core.log.lockstep import SINGLE_SYNCS_MAX
 from penstock.core.log.log import Log
 from penstock.core.log.partition_file import decode_topic_id, encode_topic_id
+from tests.examples import scaled
 from tests.log.helpers import (
     NOW_MS,
     SMALL,
@@ -92,7 +93,7 @@ def test_removing_waits_for_what_is_under_way() -> None:
     assert not [path for path in files.paths() if "orders-0/" in path]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_files_go_in_the_background_and_who_gets_their_name_waits(seed: int) -> None:
     files = MemoryFiles()
     directory = load(files)
@@ -125,7 +126,7 @@ def test_what_cannot_be_removed_is_told_and_holds_up_nothing(monkeypatch: pytest
 
     monkeypatch.setattr(files, "_renamedir", fail_once)
     left: list[Log] = []
-    directory.departures.on_left_behind = lambda log, failure: left.append(log)
+    directory.deferred_delete.on_left_behind = lambda log, failure: left.append(log)
     for log in logs:
         directory.discard(log)
     files.finish_all()
@@ -184,7 +185,7 @@ def test_a_partition_at_rest_costs_little() -> None:
     assert used / count <= 3000
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_what_was_flushed_knows_its_topic_after_power_loss(seed: int) -> None:
     files = MemoryFiles()
     log = new_log(files)
@@ -194,7 +195,7 @@ def test_what_was_flushed_knows_its_topic_after_power_loss(seed: int) -> None:
     assert reopen(files).topic_id == TOPIC_ID
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_a_crash_before_the_flush_takes_no_topic_id_with_it(seed: int) -> None:
     """The process that made the log is gone when it is flushed for the first time."""
     files = MemoryFiles()
@@ -205,7 +206,7 @@ def test_a_crash_before_the_flush_takes_no_topic_id_with_it(seed: int) -> None:
     assert reopen(files).topic_id == TOPIC_ID
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_owners_last_without_a_flush(seed: int) -> None:
     files = MemoryFiles(delay=Random(seed))
     directory = load(files)
@@ -262,7 +263,7 @@ def test_one_log_that_cannot_be_made_does_not_keep_others_from_it() -> None:
     assert reopen(files).topic_id == load(MemoryFiles(files.disk)).logs["orders", 2].topic_id == TOPIC_ID
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_a_log_that_is_being_made_is_left_alone(seed: int) -> None:
     """On a slow disk the clock's own rounds come by before a new log has its owner's file."""
     files = MemoryFiles()
@@ -283,7 +284,7 @@ def test_a_log_that_is_being_made_is_left_alone(seed: int) -> None:
     assert reopen(files).topic_id == TOPIC_ID
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_checkpoints_at_once_do_not_take_each_other_s_files(seed: int) -> None:
     """A stop stores what the clock's own checkpoint may be storing at that moment."""
     files = MemoryFiles()

@@ -11,6 +11,7 @@ from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import FileFailure
 from penstock.core.log.log import Log
 from penstock.core.records.batch import read_header
+from tests.examples import scaled
 from tests.log.helpers import SMALL, Settings, append, batch_of, fill, new_log, offsets_of, reopen
 from tests.log.memory_files import MemoryFiles, drive
 
@@ -56,7 +57,7 @@ def test_waiters_hear_of_the_loss_before_the_offsets_are_given_again() -> None:
     assert log.written_offset == 4
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(scaled(30)))
 def test_a_slow_disk_that_fills_up(seed: int) -> None:
     chance = Random(seed)
     files = MemoryFiles()
@@ -142,13 +143,13 @@ def test_a_failed_sync_takes_the_folder_offline() -> None:
 
 def begin_second_file(log: Log) -> int:
     """Append until something waits for the first file's name to last; gives where the second file begins."""
-    while not log.is_rootless:
+    while not log.awaits_first_sync:
         fill(log, 1)
     fill(log, 2)
     return log.active.base_offset
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_what_waits_for_the_first_file_is_given_up_when_its_sync_fails(seed: int) -> None:
     """Otherwise a power loss might take the first file and leave the second."""
     files = MemoryFiles()
@@ -168,7 +169,7 @@ def test_what_waits_for_the_first_file_is_given_up_when_its_sync_fails(seed: int
     assert offsets_of(files, reopen(files)) == list(range(kept))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_what_waits_for_the_first_file_is_given_up_when_there_is_no_room_to_sync_it(seed: int) -> None:
     files = MemoryFiles()
     log = new_log(files)

@@ -6,11 +6,12 @@ from random import Random
 
 import pytest
 
+from tests.examples import scaled
 from tests.log.helpers import fill, load, new_log
 from tests.log.memory_files import MemoryFiles
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(scaled(200)))
 def test_what_is_called_synced_survives_power_loss(seed: int) -> None:
     chance = Random(seed)
     files = MemoryFiles()
@@ -30,7 +31,7 @@ def test_what_is_called_synced_survives_power_loss(seed: int) -> None:
     assert (0 if found is None else found.end_offset) >= promised
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(scaled(200)))
 def test_a_power_loss_leaves_the_log_from_its_beginning(seed: int) -> None:
     chance = Random(seed)
     files = MemoryFiles()
@@ -47,7 +48,7 @@ def test_a_power_loss_leaves_the_log_from_its_beginning(seed: int) -> None:
     assert found is None or [segment.base_offset for segment in found.segments][:1] == [0]
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(scaled(100)))
 def test_what_takes_the_place_of_a_cut_is_not_called_synced_by_a_flush_from_before(seed: int) -> None:
     chance = Random(seed)
     files = MemoryFiles()

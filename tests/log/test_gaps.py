@@ -3,14 +3,19 @@ below one need not be there yet."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from penstock.core.log.log import Log
-from penstock.core.records.batch import read_header, stamp
-from tests.log.helpers import NOW_MS, batch_of, fill, new_log, offsets_of, reopen
+from penstock.core.log.reader import read
+from penstock.core.records.batch import iterate_headers, read_header, stamp
+from penstock.core.records.errors import CorruptBatch
+from tests.log.helpers import NOW_MS, SMALL, batch_of, fill, load, new_log, offsets_of, reopen
 from tests.log.memory_files import MemoryFiles, drive
+
+COMPACTED = replace(SMALL, cleanup_policy=frozenset({"compact", "delete"}))
 
 
 def accept_at(log: Log, offset: int, size: int = 900) -> None:
@@ -27,7 +32,7 @@ def copy_at(log: Log, offset: int, size: int = 900) -> None:
 
 def cut_within_a_gap(files: MemoryFiles) -> Log:
     """A log with three records that ends at 90."""
-    log = new_log(files)
+    log = new_log(files, COMPACTED)
     fill(log, 3)
     copy_at(log, 90, size=1)
     drive(files, log.truncate_to(90))
@@ -137,3 +142,47 @@ def test_readers_do_not_look_for_a_file_that_is_still_to_be_made() -> None:
     assert drive(files, log.max_timestamp()) is None
     files.finish_all()
     assert drive(files, log.offset_for_time(NOW_MS + 90)) == (NOW_MS + 90, 90, 0)
+
+
+def test_where_nothing_is_compacted_a_cut_leaves_no_gap() -> None:
+    """The offset of a batch is not under its checksum, so one that has rotted may seem to stand further on. Its leader
+    says where the log ends, and has what is missing before that."""
+    files = MemoryFiles()
+    fill(new_log(files), 4)
+    ((path, file),) = ((path, each) for path, each in files.disk.names.items() if path.endswith(".log"))
+    headers = [
+        position for position in range(len(file.live)) if file.live[position : position + 8] == b"\0" * 7 + b"\3"
+    ]
+    file.live[headers[-1] + 7] ^= 4
+    rotten = MemoryFiles(files.disk)
+    log = load(rotten).logs["orders", 0]
+    lacking: list[tuple[int, int]] = []
+    log.context = replace(log.context, on_lack=lambda log, offset: lacking.append((log.end_offset, offset)))
+    assert (log.end_offset, path) == (8, log.active.log.path)
+    drive(rotten, log.truncate_to(4))
+    assert log.end_offset == 3
+    assert lacking == [(3, 4)]
+    copy_at(log, 3)
+    assert offsets_of(rotten, log) == offsets_of(rotten, reopen(rotten)) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("is_sealed", [False, True])
+@pytest.mark.parametrize("offset", [0, 2, 3])
+def test_a_batch_that_claims_a_place_behind_the_end_is_damage(is_sealed: bool, offset: int) -> None:
+    """Its offset is not under its checksum. Who reads there would be given nothing, and wait for ever."""
+    files = MemoryFiles()
+    log = new_log(files)
+    fill(log, 4)
+    first = log.active.log.path
+    if is_sealed:
+        log.roll(NOW_MS)
+        fill(log, 2)
+    drive(files, log.flush())
+    content = files.disk.names[first].live
+    position = next(at for at, header in iterate_headers(bytes(content)) if header.base_offset == offset)
+    content[position + 6] ^= 1
+    with pytest.raises(CorruptBatch, match=f"claims offset {offset + 256} in what ends at 4"):
+        drive(files, read(log, offset, 1 << 20, log.written_offset, True))
+    # Where something is being cut off, what was read may be gone.
+    log.blocked = "the log is being truncated"
+    assert drive(files, read(log, offset, 1 << 20, log.written_offset, True)) is None

@@ -98,7 +98,7 @@ def test_a_sync_that_fails_fails_for_all_who_needed_it() -> None:
     assert all(path.endswith(".tmp") for path in files.paths()), "nobody goes on after a failed sync"
 
 
-@pytest.mark.parametrize("count", [2, 2 * MANY])
+@pytest.mark.parametrize("count", [2, pytest.param(2 * MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", range(5))
 def test_two_rows_whose_members_wait_for_each_other_both_arrive(count: int, seed: int) -> None:
     """As when a node stops while it flushes: each log is flushed once at a time, and both rows flush all of them."""

@@ -301,6 +301,7 @@ def test_a_batch_larger_than_a_read() -> None:
     assert records_of(files, log) == records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power_loss", [False, True])
 def test_a_process_may_die_at_any_operation_of_a_packing(power_loss: bool) -> None:
     count = 0

@@ -87,6 +87,7 @@ def lost_writes_not_cut_off(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(truncation, "repair", repair)
 
 
+@pytest.mark.slow
 def test_power_loss_finds_checksums_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     checksums_ignored(monkeypatch)
     found = 0
@@ -98,6 +99,7 @@ def test_power_loss_finds_checksums_ignored(monkeypatch: pytest.MonkeyPatch) -> 
     assert found > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plant",
     [

@@ -11,6 +11,7 @@ from penstock.core.base.ports import Append, File, Steps
 from penstock.core.log.directory import LogDirectory
 from penstock.core.log.log import Log
 from penstock.core.records.batch import iterate_headers
+from tests.examples import scaled
 from tests.log.helpers import (
     NOW_MS,
     ROOT,
@@ -102,6 +103,7 @@ def life(files: MemoryFiles, settings: Settings = SMALL) -> int:
     return log.end_offset
 
 
+@pytest.mark.slow
 def test_a_process_may_die_at_any_operation() -> None:
     reference = MemoryFiles()
     total = life(reference)
@@ -123,6 +125,7 @@ def test_a_process_may_die_at_any_operation() -> None:
             check_whole(files, log, written, total)
 
 
+@pytest.mark.slow
 def test_a_process_may_die_while_it_recovers() -> None:
     original = MemoryFiles()
     log = new_log(original)
@@ -140,7 +143,7 @@ def test_a_process_may_die_while_it_recovers() -> None:
         check_whole(files, reopen(files), 40, 40)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(scaled(150)))
 def test_power_loss_keeps_what_was_synced(seed: int) -> None:
     chance = Random(seed)
     files = MemoryFiles(delay=Random(seed) if seed % 3 == 0 else None)
@@ -163,7 +166,7 @@ def test_power_loss_keeps_what_was_synced(seed: int) -> None:
         check_whole(files, found, synced, end)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(scaled(60)))
 def test_power_loss_after_power_loss(seed: int) -> None:
     chance = Random(seed)
     disk, synced = Disk(), 0

@@ -159,7 +159,7 @@ def registration(broker_id: int, **changes: Any) -> BrokerRegistrationRequest:
     listeners = [Listener(name="PLAINTEXT", host=f"node{broker_id}", port=9092)]
     if host is not None:
         point = host_endpoint(host)
-        listeners.append(Listener(name=point.listener, host=point.host, port=point.port))
+        listeners.append(Listener(name=point.name, host=point.host, port=point.port))
     values: dict[str, Any] = {
         "broker_id": broker_id,
         "cluster_id": CLUSTER_ID,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 
 from penstock.core.metadata.alter_partition import plan_alteration
-from penstock.core.metadata.departures import fencing
+from penstock.core.metadata.broker_fencing import fencing
 from penstock.core.metadata.image import NO_LEADER, RECOVERING, PartitionImage
 from penstock.core.wire.api.alter_partition import (
     AlterPartitionRequest,

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.alter_partition import plan_alteration
-from penstock.core.metadata.departures import unregistering
+from penstock.core.metadata.broker_fencing import unregistering
 from penstock.core.metadata.image import RECOVERED, RECOVERING
 from penstock.core.wire.api.alter_partition import (
     AlterPartitionRequest,

@@ -11,17 +11,20 @@ import pytest
 from penstock.core.base.errors import ApiError
 from penstock.core.metadata import sweep as sweeping
 from penstock.core.metadata.brokers import FULL_DIRECTORY
+from penstock.core.metadata.draining import following_drains
 from penstock.core.metadata.elections import balancing
 from penstock.core.metadata.fold import fold
 from penstock.core.metadata.heartbeats import Heartbeats, State
 from penstock.core.metadata.image import NO_LEADER, Image, PartitionImage
 from penstock.core.metadata.registration import plan_unregistration
+from penstock.core.metadata.reluctance import drained_brokers, reluctant_brokers
 from penstock.core.metadata.snapshot import image_records
 from penstock.core.metadata.sweep import Sweep
 from penstock.core.metadata.topics import plan_removal
 from penstock.core.wire.schema import StoredRecord
 from tests.metadata.cluster import SESSION_MS, Cluster
 from tests.metadata.test_alter_partition import alter
+from tests.metadata.test_draining import drain
 from tests.metadata.test_image import content
 from tests.metadata.test_reassignments import reassign
 
@@ -54,7 +57,7 @@ class Life(Cluster):
     def live(self) -> None:
         kinds: list[Callable[[], None]] = [self.go, self.come, self.come, self.stop, self.go_on, self.go_on]
         kinds += [self.catch_up, self.catch_up, self.move, self.balance, self.fail_over, self.change_topics]
-        kinds += [self.fill, self.empty]
+        kinds += [self.fill, self.empty, self.drain, self.undrain]
         kind = self.random.choice(kinds)
         before = self.image
         try:
@@ -100,6 +103,18 @@ class Life(Cluster):
 
     def empty(self) -> None:
         self.tell_cordoned()
+
+    def drain(self) -> None:
+        self.say_drained(self.some_broker(), "true")
+
+    def undrain(self) -> None:
+        drained = sorted(drained_brokers(self.image))
+        if drained:
+            self.say_drained(self.random.choice(drained), None)
+
+    def say_drained(self, broker_id: int, value: str | None) -> None:
+        for sweep in following_drains(self.image, self.settings, [drain(broker_id, value)]):
+            self.sweep(sweep)
 
     def tell_cordoned(self, *directories: bytes) -> None:
         broker_id = self.some_broker()
@@ -159,8 +174,8 @@ class Life(Cluster):
         active = {each for each in partition.replicas if self.image.is_active(each)}
         assert set(partition.isr) <= active, "somebody who is not alive counts as in sync"
         assert partition.leader == NO_LEADER or partition.leader in partition.isr
-        full = self.image.full_brokers()
-        assert partition.leader not in full or set(partition.isr) <= full, "a full disk leads, and another could"
+        reluctant = reluctant_brokers(self.image)
+        assert partition.leader not in reluctant or set(partition.isr) <= reluctant, "another could lead"
         if partition.leader == NO_LEADER:
             assert not active & {*partition.isr, *partition.standing.elr}, "somebody could lead, and nobody does"
 
@@ -185,5 +200,5 @@ def test_what_every_image_satisfies(monkeypatch: pytest.MonkeyPatch) -> None:
         again, _ = fold(Image(), image_records(life.image), life.image.offset)
         assert content(again) == content(life.image)
     print(f"\n{len(SEEDS)} lives: {dict(sorted(counts.items()))}")
-    often = ("go", "come", "stop", "go_on", "move", "fail_over", "change_topics", "fill", "empty")
+    often = ("go", "come", "stop", "go_on", "move", "fail_over", "change_topics", "fill", "empty", "drain", "undrain")
     assert all(counts[kind] >= 50 for kind in often)

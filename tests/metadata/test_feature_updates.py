@@ -8,7 +8,7 @@ import pytest
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata.feature_updates import SAFE_DOWNGRADE, UNSAFE_DOWNGRADE, UPGRADE, plan_features
-from penstock.core.metadata.features import ELR_VERSION, METADATA_VERSION
+from penstock.core.metadata.features import ELR_VERSION, METADATA_VERSION, TRANSACTION_VERSION
 from penstock.core.metadata.image import BROKER_RESOURCE
 from penstock.core.metadata.registration import plan_controller
 from penstock.core.metadata.rules import MIN_INSYNC_REPLICAS
@@ -119,3 +119,11 @@ def test_with_eligible_leaders_the_number_of_in_sync_replicas_is_the_clusters() 
     assert cluster.image.config(BROKER_RESOURCE, "1") == {}
     update(cluster, (ELR_VERSION, 0, SAFE_DOWNGRADE))
     assert ELR_VERSION not in cluster.image.features
+
+
+def test_the_version_of_transactions_goes_up_and_down() -> None:
+    cluster = Cluster()
+    for level, direction in ((2, UPGRADE), (1, SAFE_DOWNGRADE), (0, SAFE_DOWNGRADE), (1, UPGRADE)):
+        assert update(cluster, (TRANSACTION_VERSION, level, direction)).error_code == 0
+        assert cluster.image.features.get(TRANSACTION_VERSION, 0) == level
+    assert update(cluster, (TRANSACTION_VERSION, 3, UPGRADE)).error_code != 0

@@ -9,7 +9,9 @@ from penstock.core.wire.stored.cluster_metadata import (
     AccessControlEntryRecord,
     ConfigRecord,
     PartitionChangeRecord,
+    PartitionRecord,
     ProducerIdsRecord,
+    TopicRecord,
 )
 from tests.metadata.cluster import SETTINGS, Cluster, topic_id
 
@@ -75,13 +77,14 @@ def test_settings_that_we_understand_come_along_and_others_are_named() -> None:
 
 def test_what_we_have_no_machine_for_stays_behind() -> None:
     cluster = theirs()
+    cluster.create("__share_group_state", (1,))
     cluster.create("__transaction_state", (1,))
     cluster.create("tiered", (1,))
     cluster.apply([setting(TOPIC_RESOURCE, "tiered", "remote.storage.enable", "true")])
     ours, remarks = adopt(cluster.image, HOME)
-    assert sorted(ours.topics) == ["t"]
+    assert sorted(ours.topics) == ["__transaction_state", "t"]
     assert [line.split(" (")[0] for line in remarks] == [
-        "left behind: topic __transaction_state",
+        "left behind: topic __share_group_state",
         "left behind: topic tiered",
     ]
 
@@ -96,8 +99,17 @@ def test_ids_of_producers_are_never_given_twice_and_rights_are_kept() -> None:
     ours, remarks = adopt(cluster.image, HOME)
     assert ours.next_producer_id == 5000
     assert list(ours.access.entries.values()) == [entry]
-    assert remarks == ["kept, but nothing acts on them yet: 1 access control entries"]
+    assert not remarks
 
 
 def test_an_empty_cluster_is_no_special_case() -> None:
     assert adopt(Image(offset=3), HOME).image.offset == 3
+
+
+def test_a_topic_by_the_metadata_logs_name_is_left_behind() -> None:
+    cluster = theirs()
+    partition = PartitionRecord(topic_id=b"m" * 16, partition_id=0, replicas=[1], isr=[1], leader=1)
+    cluster.apply([TopicRecord(name="__cluster_metadata", topic_id=b"m" * 16), partition])
+    ours, remarks = adopt(cluster.image, HOME)
+    assert list(ours.topics) == ["t"]
+    assert [remark for remark in remarks if "__cluster_metadata" in remark]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.core.metadata import departures, registration
+from penstock.core.metadata import broker_fencing, registration
 from penstock.core.metadata.partition_change import PartitionChange
 from penstock.core.metadata.rules import TopicRules
 from penstock.core.metadata.sweep import Sweep
@@ -25,7 +25,7 @@ def test_no_leader_lacks_what_was_committed() -> None:
 
 def trust_every_restart(monkeypatch: pytest.MonkeyPatch) -> None:
     def returning(*given: Any, was_clean: bool, **named: Any) -> Sweep:
-        return departures.returning(*given, was_clean=True, **named)
+        return broker_fencing.returning(*given, was_clean=True, **named)
 
     monkeypatch.setattr(registration, "returning", returning)
 
@@ -40,13 +40,13 @@ def keep_the_eligible_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def elect_anyone(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = departures.rules_for
+    before = broker_fencing.rules_for
 
     def rules(*given: Any) -> TopicRules:
         found = before(*given)
         return TopicRules(found.image, found.eligible_leaders, found.min_insync, True)
 
-    monkeypatch.setattr(departures, "rules_for", rules)
+    monkeypatch.setattr(broker_fencing, "rules_for", rules)
 
 
 def forget_the_eligible_of_a_lost_log(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 from penstock.core.metadata import fold as folding
 from penstock.core.metadata.access import AccessImage
 from penstock.core.metadata.brokers import MIGRATING_DIRECTORY, broker_of, host_endpoint
+from penstock.core.metadata.difference import difference
 from penstock.core.metadata.fold import fold
 from penstock.core.metadata.framing import decode_record, encode_record
-from penstock.core.metadata.image import Image, PartitionImage, Standing, TopicImage
+from penstock.core.metadata.image import Image, PartitionImage, TopicImage, UnusualState
 from penstock.core.metadata.snapshot import image_records
 from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored import cluster_metadata as stored
@@ -27,6 +29,9 @@ SETS = st.lists(BROKERS, max_size=4, unique=True)
 TOPICS = ["a", "b", "c"]
 NAMES = st.sampled_from(TOPICS)
 IDS = st.sampled_from([bytes([number]) * 16 for number in range(1, 4)])
+ENTRIES = st.builds(
+    stored.AccessControlEntryRecord, id=IDS, principal=NAMES, resource_type=st.integers(2, 3), resource_name=NAMES
+)
 
 PARTITION_CHANGES = st.fixed_dictionaries(
     {},
@@ -53,7 +58,7 @@ OTHER_RECORDS = st.one_of(
             unique_by=lambda feature: feature.name,
         ),
     ),
-    st.builds(stored.AccessControlEntryRecord, id=IDS, principal=NAMES),
+    ENTRIES,
     st.builds(stored.RemoveAccessControlEntryRecord, id=IDS),
     st.builds(stored.UserScramCredentialRecord, name=NAMES, mechanism=st.integers(1, 2), iterations=st.integers(1, 9)),
     st.builds(stored.RemoveUserScramCredentialRecord, name=NAMES, mechanism=st.integers(1, 2)),
@@ -165,7 +170,7 @@ class Author:
         points = [stored.BrokerEndpoint(name="PLAINTEXT", host="h", port=1)]
         if self.draw(st.booleans()):
             point = host_endpoint("machine")
-            points.append(stored.BrokerEndpoint(name=point.listener, host=point.host, port=point.port))
+            points.append(stored.BrokerEndpoint(name=point.name, host=point.host, port=point.port))
         return [
             stored.RegisterBrokerRecord(
                 broker_id=broker_id,
@@ -282,7 +287,7 @@ def test_the_machine_of_a_broker_travels_as_a_listener() -> None:
     cluster.join(1, host="rack-7-machine-3")
     cluster.join(2)
     assert cluster.broker(1).host == "rack-7-machine-3"
-    assert [point.listener for point in cluster.broker(1).endpoints] == ["PLAINTEXT"]
+    assert [point.name for point in cluster.broker(1).endpoints] == ["PLAINTEXT"]
     assert cluster.broker(2).host is None
 
 
@@ -296,7 +301,37 @@ def test_a_partition_without_directories_has_them_where_they_always_were() -> No
 
 def test_an_older_registration_says_nothing_of_cordoned_directories() -> None:
     assert broker_of(stored.RegisterBrokerRecord(broker_id=1, broker_epoch=1), 0).cordoned is None
-    assert AccessImage() == AccessImage({}, {}, {}, {})
+    assert AccessImage() == AccessImage({}, {}, {}, {}, {})
+
+
+def by_pattern(entries: Iterable[stored.AccessControlEntryRecord]) -> dict[Any, Any]:
+    """What `AccessImage.rules` has to be, made at once."""
+    rules: dict[Any, Any] = {}
+    for entry in entries:
+        pattern = (entry.resource_type, entry.pattern_type, entry.resource_name)
+        rules.setdefault(pattern, {}).setdefault(entry.principal, {})[entry.id] = entry
+    return rules
+
+
+@given(st.lists(st.lists(ENTRIES | st.builds(stored.RemoveAccessControlEntryRecord, id=IDS), max_size=8), max_size=6))
+def test_rules_are_found_by_what_they_are_about_in_every_image(
+    batches: list[list[stored.AccessControlEntryRecord | stored.RemoveAccessControlEntryRecord]],
+) -> None:
+    """Images share what did not change, so each is looked at again when all of them were made."""
+    images = [Image()]
+    for batch in batches:
+        images.append(fold(images[-1], batch, images[-1].offset + len(batch))[0])
+    for image in images:
+        assert image.access.rules == by_pattern(image.access.entries.values())
+
+
+def test_a_change_of_one_rule_shares_all_others() -> None:
+    rules = [stored.AccessControlEntryRecord(id=bytes([at] * 16), resource_name=f"t{at}") for at in range(3)]
+    before, _ = fold(Image(), rules, 3)
+    after, _ = fold(before, [stored.RemoveAccessControlEntryRecord(id=rules[0].id)], 4)
+    kept = [pattern for pattern in after.access.rules if pattern in before.access.rules]
+    assert len(kept) == 2
+    assert all(after.access.rules[pattern] is before.access.rules[pattern] for pattern in kept)
 
 
 def test_a_partition_costs_few_bytes_that_no_collector_walks() -> None:
@@ -318,6 +353,22 @@ def _large_topic(count: int, brokers: int) -> TopicImage:
     for index in range(count):
         replicas = tuple((index + offset) % brokers for offset in range(3))
         directories = tuple(bytes([replica]) * 16 for replica in replicas)
-        standing = Standing(elr=replicas[2:]) if index % 3 == 0 else Standing()
+        standing = UnusualState(elr=replicas[2:]) if index % 3 == 0 else UnusualState()
         topic.put(index, PartitionImage(replicas, replicas[:2], replicas[0], 1_000 + index, 1, directories, standing))
     return topic
+
+
+def test_who_acts_on_a_change_sees_which_topics_have_new_partitions() -> None:
+    def partition(index: int) -> stored.PartitionRecord:
+        return stored.PartitionRecord(partition_id=index, topic_id=topic_id("t"), replicas=[1], isr=[1], leader=1)
+
+    created, delta = fold(Image(), [stored.TopicRecord(name="t", topic_id=topic_id("t")), partition(0)], 1)
+    assert delta.grown == {"t"}
+    led = stored.PartitionChangeRecord(partition_id=0, topic_id=topic_id("t"), leader=-1)
+    _, delta = fold(created, [led], 2)
+    assert (delta.topics, delta.grown) == ({"t"}, set())
+    grown, delta = fold(created, [partition(1)], 3)
+    assert delta.grown == {"t"}
+    _, delta = fold(grown, [partition(2), stored.RemoveTopicRecord(topic_id=topic_id("t"))], 4)
+    assert (set(delta.removed), delta.grown) == ({"t"}, set())
+    assert difference(created, grown).grown == {"t"}

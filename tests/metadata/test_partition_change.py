@@ -10,32 +10,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.metadata.brokers import FULL_DIRECTORY, BrokerImage
-from penstock.core.metadata.image import NO_LEADER, RECOVERED, RECOVERING, Image, PartitionImage, Standing
+from penstock.core.metadata.fold import fold
+from penstock.core.metadata.image import NO_LEADER, RECOVERED, RECOVERING, Image, PartitionImage, UnusualState
 from penstock.core.metadata.partition_change import Election, PartitionChange
 from penstock.core.metadata.reassignment import Move, completed
+from penstock.core.metadata.reluctance import reluctant_brokers
 from penstock.core.metadata.rules import TopicRules
+from tests.metadata.test_draining import drain
 
 TOPIC = b"t" * 16
 
 
-def image_of(alive: set[int], full: Collection[int] = ()) -> Image:
+def image_of(alive: set[int], full: Collection[int] = (), drained: Collection[int] = ()) -> Image:
     def broker(each: int) -> BrokerImage:
         return BrokerImage(each, 0, b"", (), fenced=each not in alive, cordoned=(FULL_DIRECTORY,) * (each in full))
 
-    return Image(brokers={each: broker(each) for each in range(6)})
+    image = Image(brokers={each: broker(each) for each in range(6)})
+    return fold(image, [drain(each) for each in drained], 1)[0]
 
 
 def rules_of(
-    alive: set[int], *, elr: bool = True, min_insync: int = 1, unclean: bool = False, full: Collection[int] = ()
+    alive: set[int],
+    *,
+    elr: bool = True,
+    min_insync: int = 1,
+    unclean: bool = False,
+    full: Collection[int] = (),
+    drained: Collection[int] = (),
 ) -> TopicRules:
-    return TopicRules(image_of(alive, full), elr, min_insync, unclean)
+    return TopicRules(image_of(alive, full, drained), elr, min_insync, unclean)
 
 
 def partition_of(
-    replicas: tuple[int, ...], isr: tuple[int, ...], leader: int, standing: Standing | None = None
+    replicas: tuple[int, ...], isr: tuple[int, ...], leader: int, standing: UnusualState | None = None
 ) -> PartitionImage:
     directories = (bytes(16),) * len(replicas)
-    return PartitionImage(replicas, isr, leader, 10, 20, directories, standing or Standing())
+    return PartitionImage(replicas, isr, leader, 10, 20, directories, standing or UnusualState())
 
 
 def after(change: PartitionChange) -> PartitionImage:
@@ -84,13 +94,13 @@ def test_at_min_insync_nobody_is_eligible_beside_the_in_sync() -> None:
 
 
 def test_who_lost_its_log_is_not_eligible() -> None:
-    before = partition_of((1, 2), (), NO_LEADER, Standing(elr=(1, 2), last_known_elr=(1,)))
+    before = partition_of((1, 2), (), NO_LEADER, UnusualState(elr=(1, 2), last_known_elr=(1,)))
     found = dropped(rules_of(set(), min_insync=2), before, 2, distrust=True)
     assert found.standing.elr == (1,)
 
 
 def test_the_last_leader_may_return_when_nobody_is_eligible() -> None:
-    before = partition_of((1, 2), (), NO_LEADER, Standing(last_known_elr=(2,)))
+    before = partition_of((1, 2), (), NO_LEADER, UnusualState(last_known_elr=(2,)))
     assert after(PartitionChange(rules_of({1}, min_insync=2), before)).leader == NO_LEADER
     found = after(PartitionChange(rules_of({1, 2}, min_insync=2), before))
     assert (found.leader, found.isr, found.standing.recovery) == (2, (2,), RECOVERING)
@@ -139,7 +149,7 @@ def test_a_replica_in_a_lost_directory_does_not_lead() -> None:
 
 
 def test_replicas_that_go_begin_an_epoch() -> None:
-    before = partition_of((3, 1, 2), (1, 2), 1, Standing(adding=(3,), removing=(2,)))
+    before = partition_of((3, 1, 2), (1, 2), 1, UnusualState(adding=(3,), removing=(2,)))
     change = PartitionChange(rules_of({1, 2, 3}), before)
     change.isr = (1, 2, 3)
     found = after(change)
@@ -197,7 +207,7 @@ def cases(draw: st.DrawFn) -> Case:
     isr = tuple(draw(st.lists(st.sampled_from(replicas), unique=True, min_size=0 if elr else 1)))
     others = [replica for replica in replicas if replica not in isr]
     eligible = elr and len(isr) < min_insync and others
-    standing = Standing(
+    standing = UnusualState(
         elr=tuple(sorted(draw(st.lists(st.sampled_from(others), unique=True)))) if eligible else (),
         recovery=draw(st.sampled_from([RECOVERED, RECOVERING])),
     )
@@ -207,8 +217,10 @@ def cases(draw: st.DrawFn) -> Case:
     alive = frozenset(draw(st.sets(st.integers(0, 5))))
     broker = draw(st.sampled_from([*replicas, 99]))
     unclean = draw(st.booleans())
-    full = draw(st.sets(st.integers(0, 5)))
-    rules = rules_of(set(alive) - {broker}, elr=elr, min_insync=min_insync, unclean=unclean, full=full)
+    some = st.sets(st.integers(0, 5))
+    rules = rules_of(
+        set(alive) - {broker}, elr=elr, min_insync=min_insync, unclean=unclean, full=draw(some), drained=draw(some)
+    )
     election = draw(st.sampled_from([None, *Election]))
     return Case(
         rules, alive - {broker}, partition_of(replicas, isr, leader, standing), election, broker, draw(st.booleans())
@@ -243,10 +255,10 @@ def test_what_holds_after_every_change(case: Case) -> None:
 @given(cases())
 def test_a_leader_is_found_whenever_one_can_be_trusted(case: Case) -> None:
     found = dropped(case.rules, case.before, case.broker, distrust=case.distrust, election=case.election)
-    in_sync, full = set(case.before.isr) - {case.broker}, case.rules.image.full_brokers()
+    in_sync, reluctant = set(case.before.isr) - {case.broker}, reluctant_brokers(case.rules.image)
     if in_sync & case.alive:
         assert found.leader in in_sync
-        assert in_sync & case.alive <= full or found.leader not in full
+        assert in_sync & case.alive <= reluctant or found.leader not in reluctant
         assert found.standing.recovery == case.before.standing.recovery
 
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from penstock.core.metadata import sweep as sweeping
-from penstock.core.metadata.departures import fencing, unfencing
+from penstock.core.metadata.broker_fencing import fencing, unfencing
 from penstock.core.metadata.heartbeats import Heartbeats, State
 from penstock.core.metadata.image import Image
 from penstock.core.metadata.sweep import Sweep

@@ -50,6 +50,7 @@ def test_what_is_only_said_or_declared_is_left_alone(source: str) -> None:
     assert made(source) == set()
 
 
+@pytest.mark.slow
 def test_drawn_ones_are_programs_and_the_same_for_a_seed() -> None:
     drawn = draw(ROOT, 7, 30)
     assert drawn == draw(ROOT, 7, 30)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.core.partition.partition import READ_COMMITTED
+from penstock.core.partition.readers import ISOLATION_COMMITTED
 from penstock.core.records.batch import read_header
 from penstock.core.records.build import build_batch
 from penstock.core.records.control import EndTransaction, build_end_transaction
@@ -30,7 +30,7 @@ def transact(world: World, producer: int, committed: bool) -> None:
 
 def aborted_from(world: World, offset: int, **changes: Any) -> list[tuple[int, int]] | None:
     request = fetch({("t", 0): offset}, max_wait_ms=100)
-    for name, value in ({"isolation_level": READ_COMMITTED} | changes).items():
+    for name, value in ({"isolation_level": ISOLATION_COMMITTED} | changes).items():
         setattr(request, name, value)
     told = found_in(world.client().ask(request, V))["t", 0].aborted_transactions
     return None if told is None else [(each.producer_id, each.first_offset) for each in told]

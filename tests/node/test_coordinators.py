@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import errno
+from itertools import islice
 
 import pytest
 
-from penstock.core.base.errors import ErrorCode
-from penstock.core.base.ports import FileFailure, Read
+from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.base.ports import FileFailure, Pause, Steps
+from penstock.core.groups import table
+from penstock.core.groups.offsets.records import offset_record
+from penstock.core.groups.offsets.store import CommittedOffset
+from penstock.core.groups.routing import partition_for_group
 from penstock.core.groups.shard import GroupShard
-from penstock.core.node import coordinators
+from penstock.core.node.coordination.host import LOADING_RETRY_MS
+from penstock.core.node.coordination.journal import PartitionJournal
+from penstock.core.records.batch import read_header
+from penstock.core.records.build import build_batch
+from penstock.core.records.control import EndTransaction, build_end_transaction
+from penstock.core.rsm.machine import OpenTransactions, TopicChanges
 from penstock.core.rsm.result import Result
+from penstock.core.wire.api.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from penstock.core.wire.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from penstock.core.wire.api.find_coordinator import FindCoordinatorRequest
 from penstock.core.wire.api.heartbeat import HeartbeatRequest
@@ -23,7 +34,9 @@ from penstock.core.wire.api.offset_commit import (
 )
 from penstock.core.wire.api.offset_fetch import (
     OffsetFetchRequest,
+    OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
 )
 from penstock.core.wire.api.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.node.world import Client, World
@@ -101,20 +114,25 @@ def test_a_group_with_a_member_is_there_after_a_restart() -> None:
     assert client.ask(beat, 3).error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_while_a_coordinator_loads_its_groups_are_told_to_wait() -> None:
+def test_while_a_coordinator_loads_its_groups_are_told_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     world, client = grouped()
     client.ask(commit("g", 7), 8)
     world.stop()
+    still_loading, begin = Pause(), GroupShard.begin
+
+    def begin_later(shard: GroupShard, now_ms: int, transactions: OpenTransactions) -> Steps[None]:
+        yield still_loading
+        yield from begin(shard, now_ms, transactions)
+
+    monkeypatch.setattr(GroupShard, "begin", begin_later)
     later = World(disk=world.disk, start=False)
-    # Everything but the reading of the offsets topic itself goes on.
+    # Everything but the loading itself goes on.
     later.turn(later.node.start)
     held = []
     while later.node.state != "running":
+        held += [entry for entry in later.files.pending if entry[1] is still_loading]
+        later.files.pending = [entry for entry in later.files.pending if entry[1] is not still_loading]
         later.finish_one()
-    for entry in list(later.files.pending):
-        if isinstance(entry[1], Read) or "Pause" in type(entry[1]).__name__:
-            held.append(entry)
-            later.files.pending.remove(entry)
     assert held, "loading was over before anybody could ask"
     client = later.client()
     assert code_of(client.ask(commit("g", 8), 8)) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -182,7 +200,7 @@ def test_all_groups_are_listed_whichever_shard_they_are_in() -> None:
 
 @pytest.fixture
 def two_groups_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coordinators, "GROUPS_PER_TURN_MAX", 2)
+    monkeypatch.setattr(table, "GROUPS_PER_TURN_MAX", 2)
 
 
 def with_groups(count: int, **settings: str) -> tuple[World, Client, list[str]]:
@@ -210,8 +228,8 @@ def test_a_group_that_goes_while_groups_are_listed_is_left_out() -> None:
     world, client, names = with_groups(20)
     world.hold()
     client.send(ListGroupsRequest(), 4)
-    for coordinator in world.node.coordinators:
-        coordinator.shard.groups.clear()
+    for coordinator in world.node.coordinators.groups:
+        coordinator.machine.groups.clear()
     world.release()
     (answer,) = client.replies()
     assert len(answer.groups) < len(names)
@@ -222,7 +240,7 @@ def test_a_coordinator_that_goes_while_groups_are_listed_says_so() -> None:
     world, client, _ = with_groups(20)
     world.hold()
     client.send(ListGroupsRequest(), 4)
-    for coordinator in world.node.coordinators:
+    for coordinator in world.node.coordinators.groups:
         coordinator.close()
     world.release()
     assert len(client.replies()) == 1
@@ -258,15 +276,15 @@ def test_offsets_of_every_group_expire() -> None:
 def test_a_timer_that_comes_while_groups_are_loaded_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     world, client = grouped()
     assert code_of(client.ask(commit("g", 1), 8)) == 0
-    coordinator = world.node.coordinators.find("g")
+    coordinator = world.node.coordinators.groups.find("g")
     told = []
     monkeypatch.setattr(GroupShard, "on_timer", lambda shard, now_ms, key: told.append(key) or Result())
     driver, coordinator.driver = coordinator.driver, None
     coordinator._timers.set("a key", world.now_ms + 1)
-    world.pass_time(coordinators.LOADING_RETRY_MS)
+    world.pass_time(LOADING_RETRY_MS)
     assert told == []
     coordinator.driver = driver
-    world.pass_time(coordinators.LOADING_RETRY_MS)
+    world.pass_time(LOADING_RETRY_MS)
     assert told == ["a key"]
 
 
@@ -296,3 +314,124 @@ def test_a_commit_that_took_long_and_was_lost_is_forgotten() -> None:
     world.release()
     world.files.space_bytes = None
     assert committed(client, "g") == 8
+
+
+def test_a_commit_that_the_log_refuses_leaves_the_members_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too few replicas in sync is no reason for everybody to look for another coordinator."""
+    world, client = grouped()
+    assert code_of(client.ask(commit("g", 1), 8)) == 0
+    waiting = world.client()
+    protocols = [JoinGroupRequestProtocol(name="range", metadata=b"m")]
+    join = JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=30_000,
+        rebalance_timeout_ms=30_000,
+        protocol_type="consumer",
+        protocols=protocols,
+    )
+    join.member_id = waiting.ask(join, 5).member_id
+    waiting.send(join, 5)
+    machine = world.node.coordinators.groups.find("g").machine
+
+    def refuse(*args: object) -> int:
+        raise ApiError(ErrorCode.NOT_ENOUGH_REPLICAS)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PartitionJournal, "append", refuse)
+        answer = client.ask(commit("another", 2), 8)
+        assert code_of(answer) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert world.node.coordinators.groups.find("g").machine is machine
+    world.pass_time(1_000)
+    assert [reply.error_code for reply in waiting.replies()] == [ErrorCode.NONE]
+    assert committed(client, "g") == 1
+
+
+# Transactions, as a log of Kafka's may hold them.
+
+
+def offsets_log(world: World, *batches: bytearray) -> None:
+    """Append to the offsets topic before a coordinator reads it."""
+    topic = world.node.image.topic("__consumer_offsets")
+    assert topic is not None
+    partition = world.node.replicas.get("__consumer_offsets", partition_for_group("g", len(topic)))
+    assert partition is not None
+    for batch in batches:
+        world.turn(lambda batch=batch: partition.append_own(batch, read_header(batch), world.node.now_ms))  # type: ignore[misc]
+
+
+def stable(client: Client, version: int, *partitions: int, require: bool = True) -> list[tuple[int, int]]:
+    """Offset and error of these partitions of topic `t`, or of all."""
+    topics = [OffsetFetchRequestTopics(name="t", partition_indexes=list(partitions))] if partitions else None
+    group = OffsetFetchRequestGroup(group_id="g", topics=topics)
+    request = OffsetFetchRequest(groups=[group], require_stable=require)
+    if version < 8:
+        named = [OffsetFetchRequestTopic(name="t", partition_indexes=list(partitions))] if partitions else None
+        request = OffsetFetchRequest(group_id="g", topics=named, require_stable=require)
+    answer = client.ask(request, version)
+    topic = (answer.groups[0] if version >= 8 else answer).topics[0]
+    return [(each.committed_offset, each.error_code) for each in topic.partitions]
+
+
+@pytest.mark.parametrize("version", [7, 9])
+def test_an_offset_that_an_open_transaction_would_change_is_unstable(version: int) -> None:
+    world = World()
+    world.create("t", partitions=2)
+    client = ready(world)
+    assert code_of(client.ask(commit("g", 1), 8)) == 0
+    changed = offset_record("g", "t", 0, CommittedOffset(5, -1, "", 0, None, world.topic_id("t")))
+    offsets_log(world, build_batch([(*changed, (), 0)], producer_id=7, producer_epoch=0, transactional=True))
+    world.restart()
+    client = ready(world)
+    unstable = (-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+    assert stable(client, version, 0, 1) == [unstable, (-1, 0)]
+    assert stable(client, version) == [unstable]
+    assert stable(client, version, 0, 1, require=False) == [(1, 0), (-1, 0)]
+    offsets_log(world, build_end_transaction(EndTransaction(True, 0), 7, 0, 0))
+    world.restart()
+    assert stable(ready(world), version, 0) == [(5, 0)]
+
+
+# What machines hear of topics.
+
+
+def test_machines_hear_of_topics_that_come_grow_and_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, client = grouped()
+    heard: list[TopicChanges] = []
+    monkeypatch.setattr(GroupShard, "topics_changed", lambda shard, changes: heard.append(changes) or ())
+    hosts = len(list(world.node.coordinators.groups))
+
+    def news() -> TopicChanges:
+        (one,) = {(frozenset(each.removed.items()), each.grown) for each in heard}
+        assert len(heard) == hosts
+        heard.clear()
+        return TopicChanges(dict(one[0]), one[1])
+
+    world.create("new")
+    assert news() == ({}, {"new"})
+    more = CreatePartitionsTopic(name="new", count=3, assignments=None)
+    answer = client.ask(CreatePartitionsRequest(topics=[more], timeout_ms=1000))
+    assert answer.results[0].error_code == 0
+    assert news() == ({}, {"new"})
+    topic_id = world.topic_id("new")
+    client.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name="new")], timeout_ms=1000))
+    assert news() == ({"new": topic_id}, frozenset())
+
+
+def test_what_a_machine_decides_ends_with_it() -> None:
+    """A machine that is folded anew while it goes over its groups is not heard any more."""
+    world, client = grouped()
+    assert code_of(client.ask(commit("g", 1), 8)) == 0
+    host = world.node.coordinators.groups.find("g")
+    decided = []
+
+    def decide(now_ms: int) -> Result:
+        decided.append(host.machine)
+        return Result([offset_record("g", "t", 0, CommittedOffset(5, -1, "", 0, None, bytes(16)))])
+
+    steps = host.sweep(lambda machine: [decide])
+    world.turn(lambda: next(steps))
+    world.turn(lambda: host._fold_anew(ErrorCode.NOT_COORDINATOR))
+    world.settle()
+    assert host.driver is not None
+    assert list(islice(steps, 3)) == []
+    assert len(decided) == 1

@@ -23,6 +23,23 @@ def test_everything_is_due_as_far_from_now_as_it_was(step_ms: int) -> None:
     assert called == ["sooner", "later"]
 
 
+def test_what_is_put_off_until_all_were_heard_waits_for_the_next_round_behind_what_was_due() -> None:
+    deadlines, called = Deadlines(), list[str]()
+    deadlines.now_ms = HOUR_MS
+    deadlines.at(HOUR_MS, lambda: called.append("due"))
+
+    def once_more() -> None:
+        called.append("soon")
+        deadlines.soon(lambda: called.append("after that"))
+
+    deadlines.soon(once_more)
+    assert deadlines.next_ms() == HOUR_MS, "the world is to come back in this very moment"
+    deadlines.run_due(HOUR_MS)
+    assert called == ["due", "soon"]
+    deadlines.run_due(HOUR_MS)
+    assert called == ["due", "soon", "after that"]
+
+
 def test_what_is_cancelled_is_not_kept_until_it_would_be_due() -> None:
     """A request that is answered at once may have had a deadline half a minute later."""
     deadlines, called = Deadlines(), list[int]()

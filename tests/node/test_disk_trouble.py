@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
+from random import Random
 
 import pytest
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.base.ports import Append, FileFailure
+from penstock.core.base.ports import (
+    Append,
+    File,
+    FileFailure,
+    FileOp,
+    MakeDir,
+    Read,
+    Steps,
+    Sync,
+    SyncDir,
+    Together,
+    Unlink,
+)
+from penstock.core.base.steps import Tasks
 from penstock.core.log.durable import SyncFailed
-from penstock.core.node.disk_trouble import TELL_AGAIN_MS
+from penstock.core.node.housekeeping import DISK_CHECK_INTERVAL_MS
+from penstock.core.node.node import MEANS_RETRY_MS
+from penstock.core.node.observing.event_log import AGAIN_MS
+from penstock.core.wire.api.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.log.memory_files import MemoryFiles
 from tests.node.test_acks import outcome
 from tests.node.world import World, fetch, found_in, produce, values_of
@@ -35,7 +53,7 @@ def test_writes_that_fail_are_told_once_in_a_while(monkeypatch: pytest.MonkeyPat
         assert outcome(client.ask(produce("t", b"a"), 9))[0] == ErrorCode.KAFKA_STORAGE_ERROR
     assert errors_of(world) == ["a write to /data/t-0 failed and was undone: refused"]
     monkeypatch.undo()
-    world.pass_time(TELL_AGAIN_MS)
+    world.pass_time(AGAIN_MS)
     assert outcome(client.ask(produce("t", b"b"), 9)) == (0, 0)
     refuse_writes(monkeypatch, errno.EINVAL)
     client.ask(produce("t", b"c"), 9)
@@ -43,6 +61,19 @@ def test_writes_that_fail_are_told_once_in_a_while(monkeypatch: pytest.MonkeyPat
     assert len(errors_of(world)) == 2
     assert world.node.state == "running"
     assert values_of(found_in(client.ask(fetch({("t", 0): 0}), 11))["t", 0].records) == [b"b"]
+
+
+def test_a_disk_that_refuses_even_the_doubt_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    honest = MemoryFiles._do
+
+    def refuse(files: MemoryFiles, op: FileOp) -> object:
+        return FileFailure(errno.EROFS, "read-only file system") if isinstance(op, Unlink) else honest(files, op)
+
+    monkeypatch.setattr(MemoryFiles, "_do", refuse)
+    world.turn(world.node.tasks.on_disk_failed)
+    assert world.node.state == "failed"
+    assert errors_of(world) == ["the data folder /data cannot be used: read-only file system"]
 
 
 def test_that_the_disk_is_full_is_said_elsewhere() -> None:
@@ -75,3 +106,84 @@ def test_a_log_without_room_for_what_it_needs_is_named_and_the_node_stays() -> N
     world.turn(lambda: log.fail(FileFailure(errno.EDQUOT, "quota exceeded")))
     assert errors_of(world) == ["/data/t-0 takes no writes until this node is started again: quota exceeded"]
     assert world.node.state == "running"
+
+
+class Scarce(MemoryFiles):
+    """Every other operation on files finds no descriptor."""
+
+    asked = 0
+
+    def _do(self, op: FileOp) -> object:
+        if isinstance(op, Append | Sync | SyncDir | Read):
+            self.asked += 1
+            if self.asked % 2:
+                return FileFailure(errno.EMFILE, "too many open files")
+        return super()._do(op)
+
+
+@pytest.mark.parametrize("delay", [None, Random(1)])
+def test_what_finds_no_descriptor_is_asked_for_again(delay: Random | None) -> None:
+    files = Scarce(delay=delay)
+    tasks, waiting, outcomes = Tasks(files), list[Callable[[], None]](), list[object]()
+    tasks.later = waiting.append
+    failed = list[int]()
+    tasks.on_disk_failed = lambda: failed.append(1)
+    names = [File(f"/{number}") for number in range(5)]
+
+    def steps() -> Steps[list[object]]:
+        yield Append(names[0], b"first")
+        yield Together([Append(file, b"x") for file in names])
+        yield Together([Sync(file) for file in names])
+        first: object = yield Read(names[0], 0, 9)
+        last: object = yield Read(names[-1], 0, 9)
+        return [first, last]
+
+    tasks.run(steps(), outcomes.append)
+    while not outcomes:
+        files.finish_all()
+        for act in [waiting.pop(0) for _ in list(waiting)]:
+            act()
+    assert outcomes == [[b"firstx", b"x"]]
+    assert all(files.disk.names[file.path].synced for file in names)
+    assert not failed
+    assert not tasks.running
+
+
+def test_a_node_outlives_a_lack_of_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    world.create("t", flush_messages="1")
+    client = world.client()
+    monkeypatch.setattr(world.files, "sync_failure", FileFailure(errno.EMFILE, "too many open files"))
+    client.send(produce("t", b"a"), 9)
+    world.pass_time(10 * MEANS_RETRY_MS)
+    assert world.node.state == "running"
+    assert not world.node.lineage.is_doubtful
+    monkeypatch.undo()
+    world.pass_time(2 * MEANS_RETRY_MS)
+    (answer,) = client.replies()
+    assert outcome(answer) == (0, 0)
+    assert not errors_of(world)
+
+
+def test_what_is_created_on_a_full_disk_is_created_once_and_the_disk_is_named_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The metadata log still has room in its file, and the folder of a new partition finds none."""
+    world = World()
+    honest = MemoryFiles._do
+
+    def refuse(files: MemoryFiles, op: FileOp) -> object:
+        return FileFailure(errno.ENOSPC, "no space left") if isinstance(op, MakeDir) else honest(files, op)
+
+    monkeypatch.setattr(MemoryFiles, "_do", refuse)
+    world.files.space_bytes = 1 << 30
+    world.pass_time(DISK_CHECK_INTERVAL_MS)
+    topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+    answer = world.client().ask(CreateTopicsRequest(topics=[topic], timeout_ms=1000))
+    assert answer.topics[0].error_code == ErrorCode.NONE, "it is decided: who asked again would hear that it exists"
+    world.pass_time(3 * AGAIN_MS)
+    assert [level for level, _ in world.notes if level != "info"] == ["warning"], "the disk is full"
+    monkeypatch.undo()
+    world.files.space_bytes = None
+    world.pass_time(AGAIN_MS)
+    assert outcome(world.client().ask(produce("t", b"a"), 9)) == (0, 0)

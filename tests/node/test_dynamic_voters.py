@@ -12,6 +12,8 @@ from penstock.core.wire.api.update_features import FeatureUpdateKey, UpdateFeatu
 from penstock.sim.cluster import ClusterNodes
 from penstock.sim.dynamic import DynamicNodes, seating, unseating
 from penstock.sim.machine import CONTROLLER_PORT
+from penstock.sim.scheduler import SECOND
+from tests.node.quorum.test_rebuilding import damage
 from tests.node.towns import JOINING, QUORUM, Town
 
 GREETING = ApiVersionsRequest(client_software_name="t", client_software_version="1")
@@ -130,6 +132,17 @@ def test_a_voter_starts_again_with_what_its_log_says() -> None:
         town.world.sites[number].power_loss(1)
     town.wait(lambda: all(map(town.is_running, (1, 2, 3))) and town.has_leader())
     assert all(town.voters(number) == [1, 2, 3] for number in (1, 2, 3))
+
+
+def test_a_voter_that_can_read_nothing_of_the_others_asks_whom_its_settings_name() -> None:
+    town = growing(3, 3)
+    town.boot(1, 2, 3)
+    site = town.world.sites[3]
+    site.crash(SECOND)
+    damage(site)
+    town.wait(lambda: town.is_running(3) and not town.node(3).quorum.raft.is_rebuilding)
+    assert town.voters(3) == [1, 2, 3]
+    assert town.node(3).metrics.metadata_rebuilds == 1
 
 
 def test_fixed_voters_refuse_company_until_they_are_moved_into_the_log() -> None:

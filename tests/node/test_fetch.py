@@ -8,7 +8,7 @@ import pytest
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import Append
-from penstock.core.node.fetching import SESSION_IDLE_MS, Fetching
+from penstock.core.node.fetching.fetching import SESSION_IDLE_MS, Fetching
 from penstock.core.wire.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from penstock.core.wire.api.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from tests.node.test_acks import finish_kind
@@ -266,6 +266,7 @@ def test_an_abandoned_fetch_of_a_session_is_answered_in_its_turn() -> None:
     assert client.replies() == []
 
 
+@pytest.mark.slow
 def test_a_session_of_ten_thousand_quiet_partitions_looks_at_the_busy_one_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

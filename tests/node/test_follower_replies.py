@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.base.ports import File, Slice
-from penstock.core.node.follower_replies import SINCE, Template
+from penstock.core.node.fetching.follower_replies import SINCE, Template
 from penstock.core.wire.api.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from penstock.core.wire.frames import response_frame
 

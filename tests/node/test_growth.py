@@ -52,6 +52,7 @@ class Growing(Town):
         return not pending(image) and not is_throttled(image, RATE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [0, 2])
 def test_a_broker_that_joins_gets_its_share(kills: int) -> None:
     town = Growing()

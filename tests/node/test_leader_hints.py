@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.node.leader_hints import hint_producer
+from penstock.core.node.serving.leader_hints import hint_producer
 from penstock.core.records.build import build_batch
 from penstock.core.wire.api.elect_leaders import ElectLeadersRequest, TopicPartitions
 from penstock.core.wire.api.fetch import FetchPartition, FetchRequest, FetchTopic

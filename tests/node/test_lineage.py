@@ -6,12 +6,25 @@ import errno
 
 import pytest
 
-from penstock.core.base.ports import LATER, File, FileFailure, FileOp, MakeDir, Steps, Sync, SyncDir, Together
+from penstock.core.base.ports import (
+    LATER,
+    File,
+    FileFailure,
+    FileOp,
+    MakeDir,
+    NoNote,
+    Rename,
+    Steps,
+    Sync,
+    SyncDir,
+    Together,
+)
 from penstock.core.base.steps import Tasks
 from penstock.core.log.checkpoints import read_file
 from penstock.core.metadata.brokers import BrokerImage
-from penstock.core.node.lineage import LINEAGE_FILE, Lineage
-from penstock.core.node.registrar import NO_EPOCH
+from penstock.core.node.membership.broker_lifecycle import NO_EPOCH
+from penstock.core.node.storage.lineage import LINEAGE_FILE, Lineage
+from penstock.sim.runtime import Memory
 from tests.log.memory_files import Crashed, MemoryFiles, drive
 
 ROOT = "/data"
@@ -31,12 +44,13 @@ class Folder:
 
     def __init__(self) -> None:
         self.files = MemoryFiles()
+        self.memory = Memory()
         drive(self.files, _made(ROOT))
 
     def process(
         self, incarnation: bytes, known: BrokerImage | None, boot_id: str | None = "boot", clean_epoch: int = NO_EPOCH
     ) -> Lineage:
-        lineage = Lineage(ROOT, boot_id, incarnation)
+        lineage = Lineage(ROOT, boot_id, incarnation, self.memory)
         drive(self.files, lineage.begin(known, clean_epoch))
         return lineage
 
@@ -122,6 +136,55 @@ def test_after_a_failed_sync_the_next_process_is_not_believed() -> None:
     assert folder.process(SECOND, registered(FIRST, 10)).previous_epoch == NO_EPOCH
 
 
+def refuse(files: MemoryFiles, op: FileOp) -> None:
+    raise FileFailure(errno.EROFS, "read-only file system")
+
+
+def test_the_doubt_does_not_rest_on_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an error the system may mount the disk anew for reading only. Whatever the node then wants to take back
+    stays, and is there when somebody has looked after the disk."""
+    folder = Folder()
+    first = folder.process(FIRST, None)
+    with monkeypatch.context() as patches:
+        for operation in ("_unlink", "_rename", "_append", "_truncate"):
+            patches.setattr(MemoryFiles, operation, refuse)
+        with pytest.raises(FileFailure):
+            drive(folder.files, first.doubt())
+    assert folder.note is not None
+    assert folder.process(SECOND, registered(FIRST, 10)).previous_epoch == NO_EPOCH
+    assert folder.process(THIRD, registered(FIRST, 10)).previous_epoch == NO_EPOCH
+
+
+def test_both_notes_must_know_the_process() -> None:
+    folder = Folder()
+    folder.process(FIRST, None)
+    before = folder.memory.data
+    folder.memory.remove()
+    assert folder.process(SECOND, registered(FIRST, 10)).previous_epoch == NO_EPOCH
+    folder.memory.data = before
+    assert folder.process(THIRD, registered(SECOND, 20)).previous_epoch == NO_EPOCH
+    # A copy of the folder from before the last process has a note of its own time.
+    copied = folder.files.content(f"{ROOT}/{LINEAGE_FILE}")
+    folder.process(FIRST, registered(SECOND, 20))
+    folder.files.disk.names[f"{ROOT}/{LINEAGE_FILE}"].live[:] = copied
+    assert folder.process(SECOND, registered(FIRST, 30)).previous_epoch == NO_EPOCH
+
+
+def test_a_machine_without_a_place_outside_of_the_disk_vouches_for_nobody() -> None:
+    folder = Folder()
+    folder.process(FIRST, None)
+    second = Lineage(ROOT, "boot", SECOND, NoNote())
+    drive(folder.files, second.begin(registered(FIRST, 10), NO_EPOCH))
+    assert second.previous_epoch == NO_EPOCH
+
+
+def test_after_a_clean_stop_only_its_mark_speaks() -> None:
+    folder = Folder()
+    folder.process(FIRST, None).end()
+    assert folder.memory.data is None
+    assert folder.process(SECOND, registered(FIRST, 10), clean_epoch=10).previous_epoch == 10
+
+
 def test_a_note_that_is_not_whole_says_nothing() -> None:
     folder = Folder()
     folder.process(FIRST, None)
@@ -159,12 +222,13 @@ def test_a_full_disk_keeps_no_process_from_starting() -> None:
 
 
 class FailingFiles(MemoryFiles):
-    """A disk that fails to sync, at once or later."""
+    """A disk that fails, at once or later."""
 
     inline = True
+    errno = errno.EIO
 
     def perform(self, op: FileOp, done: object) -> object:
-        failure = FileFailure(errno.EIO, "input/output error")
+        failure = FileFailure(self.errno, "it failed")
         result = [None, failure] if isinstance(op, Together) else failure
         if self.inline:
             return result
@@ -172,19 +236,41 @@ class FailingFiles(MemoryFiles):
         return LATER
 
 
-@pytest.mark.parametrize("inline", [True, False])
-@pytest.mark.parametrize("op", [Sync(File("/f")), SyncDir("/"), Together([Sync(File("/f")), Sync(File("/g"))])])
-def test_every_failed_sync_is_told(op: FileOp, inline: bool) -> None:
+def told_of(op: FileOp, files: FailingFiles) -> int:
     def steps() -> Steps[None]:
         yield op
 
-    files = FailingFiles()
-    files.inline = inline
     tasks, told = Tasks(files), list[int]()
-    tasks.on_sync_failed = lambda: told.append(1)
+    tasks.on_disk_failed = lambda: told.append(1)
     tasks.run(steps(), lambda _: None)
-    if not inline:
+    if not files.inline:
         done, result = files.later
         assert not told
         done(result)
-    assert told == [1]
+    return len(told)
+
+
+SYNCS_OF_SOMETHING = [Sync(File("/f")), SyncDir("/"), Together([Sync(File("/f")), Sync(File("/g"))])]
+
+
+@pytest.mark.parametrize("inline", [True, False])
+@pytest.mark.parametrize("op", SYNCS_OF_SOMETHING)
+def test_every_failed_sync_is_told(op: FileOp, inline: bool) -> None:
+    files = FailingFiles()
+    files.inline = inline
+    assert told_of(op, files) == 1
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EROFS, errno.ENOSPC, errno.EINVAL])
+def test_a_refused_change_is_told_where_the_disk_is_at_its_end(number: int) -> None:
+    files = FailingFiles()
+    files.errno = number
+    assert told_of(Rename(File("/f"), "/g"), files) == (number in (errno.EIO, errno.EROFS))
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+@pytest.mark.parametrize("op", SYNCS_OF_SOMETHING)
+def test_what_was_never_tried_has_not_failed(op: FileOp, number: int) -> None:
+    files = FailingFiles()
+    files.errno = number
+    assert told_of(op, files) == 0

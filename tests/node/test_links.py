@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from penstock.core.node import link as link_module
-from penstock.core.node import links as links_module
-from penstock.core.node.link import IN_FLIGHT_MAX, QUESTIONS_MAX, REST_MS_MAX, SETUP_MS_MAX, Address
-from penstock.core.node.links import CONTROL, HELD_MS, LOOKS_MAX, RAFT, Links
+from penstock.core.node.links import link as link_module
+from penstock.core.node.links import links as links_module
+from penstock.core.node.links.link import IN_FLIGHT_MAX, QUESTIONS_MAX, REST_MS_MAX, SETUP_MS_MAX, Address
+from penstock.core.node.links.links import HELD_MS, LOOKS_MAX, Links
+from penstock.core.node.links.purposes import CONTROL, RAFT
 from penstock.core.wire.api.api_versions import ApiVersionsRequest
 from penstock.core.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from penstock.core.wire.schema import Response
+from tests.examples import scaled
 from tests.node.toy_network import ToyNetwork, ToyWire, frame_of
 
 THERE, ELSEWHERE = Address("there", 9093), Address("elsewhere", 9093)
@@ -372,7 +374,7 @@ def test_who_hangs_up_on_every_probe_is_left_in_peace_after_some() -> None:
     assert len(asker.network.wires) == LOOKS_MAX + 1, "the next question is another one"
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(scaled(50)))
 def test_every_question_ends_exactly_once_whatever_happens(seed: int) -> None:
     asker, random = Asker(), Random(seed)
     for number in range(300):

@@ -8,11 +8,12 @@ import pytest
 
 from penstock.core.node.housekeeping import OWNER_CHECK_INTERVAL_MS
 from penstock.core.wire.api.delete_topics import DeleteTopicsRequest
+from tests.examples import scaled
 from tests.node.test_metadata import content
 from tests.node.world import World, fetch, found_in, produce, values_of
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(scaled(40)))
 def test_synced_records_and_topics_survive_power_loss(seed: int) -> None:
     chance = Random(seed)
     world = World(seed=seed)
@@ -32,7 +33,7 @@ def test_synced_records_and_topics_survive_power_loss(seed: int) -> None:
     world.client().ask(produce("t", b"next", partition=1), 9)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_a_crash_before_the_power_loss_changes_nothing(seed: int) -> None:
     """The process dies before it has synced anything of a new topic; the next one does, and then the power goes."""
     chance = Random(seed)
@@ -47,7 +48,7 @@ def test_a_crash_before_the_power_loss_changes_nothing(seed: int) -> None:
     assert values_of(found["t", 0].records) == [b"promised"]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_a_topic_never_gets_the_records_of_an_older_one_of_its_name(seed: int) -> None:
     """Deleted and created again for good, but the power goes before the old folder has lost its name."""
     chance = Random(seed)

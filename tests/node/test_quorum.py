@@ -49,13 +49,13 @@ def test_what_is_submitted_meanwhile_comes_after_it() -> None:
     client.send(create("a"), 7)
     other.send(create("b", "c", partitions=1), 7)
     other.send(create("d"), 7)
-    assert world.node.quorum.latest.topic("d") is not None
+    assert world.node.quorum.uncommitted_image.topic("d") is not None
     assert world.node.image.topic("a") is None
     world.release()
     assert codes(client) + codes(other) == [ErrorCode.NONE] * 4
-    before = world.node.quorum.latest
+    before = world.node.quorum.uncommitted_image
     world.restart()
-    after = world.node.quorum.latest
+    after = world.node.quorum.uncommitted_image
     assert sorted(after.topics) == sorted(before.topics) == ["a", "b", "c", "d"]
     assert {name: len(topic) for name, topic in after.topics.items()} == {"a": 9, "b": 1, "c": 1, "d": 9}
     # Every offset that was foretold is the one that was given.
@@ -71,7 +71,7 @@ def test_a_failed_disk_undoes_all_that_was_not_written() -> None:
     world.node.quorum.log.fail(FileFailure(errno.EIO, "input/output error"))
     world.settle()
     assert codes(client) + codes(other) == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
-    assert list(world.node.quorum.latest.topics) == []
+    assert list(world.node.quorum.uncommitted_image.topics) == []
 
 
 @pytest.mark.parametrize("turns", range(6))

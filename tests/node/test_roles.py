@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.node.registrar import State
+from penstock.core.node.membership.broker_lifecycle import State
 from penstock.core.wire.api.api_versions import ApiVersionsRequest
 from penstock.core.wire.api.describe_cluster import DescribeClusterRequest
 from penstock.core.wire.api.metadata import MetadataRequest
@@ -26,8 +26,12 @@ class Town(Machines):
 
     def begin(self) -> Town:
         self.boot(*self.world.sites)
-        self.wait(lambda: all(len(self.node(number).image.brokers) == len(self.brokers) for number in self.brokers))
+        self.wait(lambda: all(self._serving(number) == len(self.brokers) for number in self.brokers))
         return self
+
+    def _serving(self, number: int) -> int:
+        """How many brokers serve, as a machine knows it."""
+        return sum(not broker.fenced for broker in self.node(number).image.brokers.values())
 
     def in_sync(self, index: int) -> set[int]:
         """Who is in sync in a partition of `t`, as the first machine knows it."""
@@ -80,7 +84,7 @@ def test_brokers_follow_the_next_leader_of_the_metadata() -> None:
     town.wait(lambda: any(town.is_running(each) and town.node(each).quorum.leads for each in town.controllers))
     assert town.leader != old
     assert town.create(5, "after", replicas=2) == 0
-    assert town.node(4).cluster.registrar.state is State.SERVING
+    assert town.node(4).cluster.broker_lifecycle.state is State.SERVING
 
 
 def test_a_broker_that_dies_is_fenced_by_a_controller_of_another_process() -> None:
@@ -139,7 +143,7 @@ def test_a_node_that_was_alone_gets_company() -> None:
     assert town.create(1, "early", replicas=2) == ErrorCode.INVALID_REPLICATION_FACTOR
     town.world.boot([2])
     town.wait(lambda: town.is_running(2) and len(town.node(1).image.brokers) == 2)
-    town.wait(lambda: town.node(1).cluster.registrar.state is State.SERVING)
+    town.wait(lambda: town.node(1).cluster.broker_lifecycle.state is State.SERVING)
     assert not town.node(1).cluster.is_lone
     assert town.create(2, "after", replicas=2) == 0
     town.pass_time(5)
@@ -170,7 +174,7 @@ def test_the_only_controller_that_was_killed_leaves_the_in_sync_sets() -> None:
     town.wait(lambda: all(town.in_sync(index) == {1, 2} for index in range(2)))
     town.world.sites[1].crash(1)
     town.wait(lambda: town.is_running(1))
-    assert town.node(1).image.brokers[1].epoch == town.node(1).cluster.registrar.epoch
+    assert town.node(1).image.brokers[1].epoch == town.node(1).cluster.broker_lifecycle.epoch
     topic = town.node(1).image.topic("t")
     assert topic is not None
     assert set(topic.leaders) == {2}

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from penstock.core.node.views import Interest
+from penstock.core.node.fetching.fetch_session import CachedPartition
 from penstock.core.wire.api.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -60,7 +60,7 @@ class Sessions(RuleBasedStateMachine):
 
     @rule(topic=st.sampled_from(TOPICS))
     def delete_or_create(self, topic: str) -> None:
-        if self.world.node.quorum.latest.topic(topic) is None:
+        if self.world.node.quorum.uncommitted_image.topic(topic) is None:
             self.world.create(topic, 2)
         else:
             self.admin.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name=topic)], timeout_ms=1000))
@@ -175,7 +175,7 @@ TestSessions.settings = cast(settings, examples(40))
 
 def test_a_session_that_misses_news_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bug: a watcher that does not write down what it hears."""
-    monkeypatch.setattr(Interest, "news", lambda self, size: None)
+    monkeypatch.setattr(CachedPartition, "news", lambda self, size: None)
     once = settings(max_examples=50, phases=[Phase.generate], database=None, deadline=None)
     with pytest.raises(AssertionError, match=r"news were left out|nobody woke the reader|a fetch waits though"):
         run_state_machine_as_test(Sessions, settings=once)

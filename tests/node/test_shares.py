@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.core.node.connection import REQUESTS_PER_TURN_MAX
+from penstock.core.node.serving.connection import REQUESTS_PER_TURN_MAX
 from penstock.core.wire.api.api_versions import ApiVersionsRequest
 from tests.node.test_acks import outcome
 from tests.node.world import Client, World, produce

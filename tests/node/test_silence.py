@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.core.node.silence import Silence
+from penstock.core.node.replication.silence import Silence
 
 
 def listening(limit_ms: int = 1_500, fetch_wait_ms: int = 500) -> Silence:

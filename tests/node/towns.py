@@ -15,7 +15,7 @@ from penstock.sim.clients.client import Connection
 from penstock.sim.cluster import ClusterNodes
 from penstock.sim.disk import DiskProfile
 from penstock.sim.events import Event, Witness
-from penstock.sim.machine import BROKER_PORT
+from penstock.sim.machine import BROKER_PORT, CLIENT_HOST
 from penstock.sim.network import Endpoint, Link, NetworkProfile
 from penstock.sim.scheduler import SECOND, Scheduler
 from penstock.sim.trace import Trace
@@ -52,8 +52,9 @@ class Port:
     def witness(self) -> Witness:
         return self._world.witness
 
-    def dial(self, endpoint: Endpoint, number: int = 1) -> Link:
-        return self._world.dial(endpoint, number, self._port)
+    def dial(self, endpoint: Endpoint, number: int = 1, port: int = BROKER_PORT, host: str = CLIENT_HOST) -> Link:
+        """Whatever port is asked for, it is this one."""
+        return self._world.dial(endpoint, number, self._port, host)
 
 
 class Town:

@@ -7,7 +7,7 @@ from random import Random
 
 from penstock.core.base.ports import Buffer, WireEvents
 from penstock.core.node.deadlines import Deadlines
-from penstock.core.node.link import Address
+from penstock.core.node.links.link import Address
 from penstock.core.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from penstock.core.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from penstock.core.wire.frames import FrameReader, parse_request_header, response_frame
@@ -98,7 +98,7 @@ class ToyNetwork:
         self.in_turn = False
         self._random = Random(1)
 
-    def dial(self, host: str, port: int, events: WireEvents) -> ToyWire:
+    def dial(self, host: str, port: int, events: WireEvents, listener: str = "") -> ToyWire:
         assert self.in_turn
         self.wires.append(ToyWire(self, Address(host, port), events))
         return self.wires[-1]
@@ -145,7 +145,7 @@ class ToyNetwork:
     def bytes(self, count: int) -> bytes:
         return self._random.randbytes(count)
 
-    def log(self, level: str, text: str) -> None:
+    def log(self, level: str, component: str, text: str, kind: str = "") -> None:
         self.notes.append(text)
 
 

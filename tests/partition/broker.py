@@ -19,16 +19,16 @@ from penstock.core.log.log import Log
 from penstock.core.log.settings import LogContext
 from penstock.core.metadata.image import RECOVERING, Image, PartitionImage
 from penstock.core.node.deadlines import Deadlines
-from penstock.core.node.fetching import Fetching
-from penstock.core.node.lineage import Lineage
-from penstock.core.node.silence import Silence
-from penstock.core.node.slots import Part, Pending
-from penstock.core.node.throttling import Throttling
+from penstock.core.node.fetching.fetching import Fetching
+from penstock.core.node.replication.throttling import Throttling
+from penstock.core.node.serving.api import Pending
+from penstock.core.node.serving.slots import Part
+from penstock.core.node.storage.lineage import Lineage
 from penstock.core.partition.fetcher import VERSION, Fetcher, Fetchers, FetchSettings
 from penstock.core.partition.follower import Follower
 from penstock.core.partition.in_sync import Assignment, Proposal
 from penstock.core.partition.partition import Partition
-from penstock.core.partition.replicated import ReplicatedLeader, Surroundings
+from penstock.core.partition.replicated import LeaderContext, ReplicatedLeader
 from penstock.core.partition.roles import Replica, role_of
 from penstock.core.partition.throttle import Throttle
 from penstock.core.records.batch import iterate_headers
@@ -43,9 +43,11 @@ from penstock.core.wire.api.alter_partition import (
 )
 from penstock.core.wire.api.fetch import FetchRequest, FetchResponse
 from penstock.core.wire.frames import FRAME_SIZE_BYTES, parse_response_header
+from penstock.sim.runtime import Memory
 from tests.log.memory_files import Disk, MemoryFiles, drive
 from tests.partition.controller import SESSION_MS
 from tests.partition.court import Entry, Key
+from tests.partition.fetch_host import FetchHost
 from tests.partition.network import Reply
 
 if TYPE_CHECKING:
@@ -55,7 +57,6 @@ ROOT = "/data"
 TICK_MS = 20
 HEARTBEAT_MS = 25
 LAG_MS_MAX = 100
-SILENT_MS_MAX = 80
 ASK_MS = 120
 FETCH = FetchSettings(wait_ms_max=60, busy_wait_ms_max=3, retry_ms=10, backoff_ms=40, partition_bytes_max=600)
 UNCLEAN = -1
@@ -66,7 +67,7 @@ class FetchSlot:
 
     version = VERSION
     correlation_id = 0
-    connection = SimpleNamespace(listener="PLAINTEXT")
+    context = SimpleNamespace(listener="PLAINTEXT")
 
     def __init__(self, broker: Broker, reply: Reply) -> None:
         self._broker = broker
@@ -84,7 +85,7 @@ class FetchSlot:
         self._reply(FetchResponse.decode(frame, VERSION, FRAME_SIZE_BYTES + position))
 
 
-class Broker:
+class Broker(FetchHost):
     """The fields under "the disk" survive its process."""
 
     def __init__(self, world: World, broker_id: int) -> None:
@@ -97,6 +98,7 @@ class Broker:
         # The disk, and what a clean stop leaves on it; and how often its machine was without power.
         self.disk = Disk()
         self.blackouts = 0
+        self.memory = Memory()
 
     # Living and dying
 
@@ -108,23 +110,21 @@ class Broker:
         self.tasks = Tasks(self.files)
         self.epoch = UNCLEAN
         self.image: Image = world.controller.image
-        self.lineage = Lineage(ROOT, f"boot {self.blackouts}", self.dice.bytes(16))
+        self.lineage = Lineage(ROOT, f"boot {self.blackouts}", self.dice.bytes(16), self.memory)
         context = LogContext(self.files, self.tasks, IndexCache(), before_loss=self.lineage.cut)
         self.directory = LogDirectory(ROOT, context)
         drive(self.files, self._open())
         self.partitions: dict[Key, Partition] = {}
         self.seen: dict[Partition, int] = {}
         self.lease_end_ms = 0
-        self.around = Surroundings(self.id, UNCLEAN, self, lambda: self.now_ms, self.holds_lease, LAG_MS_MAX)
+        self.around = LeaderContext(self.id, UNCLEAN, self, lambda: self.now_ms, self.holds_lease, LAG_MS_MAX)
         self.fetchers = Fetchers(self._make_fetcher)
         self.deadlines = Deadlines()
         self.entropy = self.dice
-        self.limits = SimpleNamespace(fetch_bytes_max=1 << 20, sessions_max=100, reads_near=False)
         self.replication = SimpleNamespace(
             throttling=Throttling(self.id), clock=lambda: self.now_ms, heard_from=self._heard_from
         )
-        self.silence = Silence()
-        self.silence.configure(SILENT_MS_MAX, 0)
+        self.silence = self.new_silence()
         self.replicas = self
         self.fetching = Fetching(self)  # type: ignore[arg-type]  # all that it asks of a node is here
         self._timer_ms: int | None = None
@@ -139,7 +139,9 @@ class Broker:
         yield MakeDir(ROOT)
         yield from self.directory.read_clean_mark()
         yield from self.lineage.begin(self.image.brokers.get(self.id), self.directory.broker_epoch)
-        yield from self.directory.load(self._settings, self.world.now_ms)
+        went_on = self.lineage.previous_epoch != UNCLEAN
+        yield from self.directory.load(self._settings, self.world.now_ms, went_on=went_on)
+        assert not self.directory.offline, "nothing was damaged but by crashes"
 
     def stop(self, *, power_lost: bool) -> None:
         """What is under way is done or lost; of one file all is lost from some operation on."""
@@ -155,6 +157,7 @@ class Broker:
         self.files.pending.clear()
         if power_lost:
             self.blackouts += 1
+            self.memory.remove()
             self.disk.lose_power(Random(self.dice.bytes(8)))
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.metadata.alter_partition import plan_alteration
-from penstock.core.metadata.departures import fencing
+from penstock.core.metadata.broker_fencing import fencing
 from penstock.core.metadata.image import RECOVERING, Image, PartitionImage
 from penstock.core.wire.api.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from tests.metadata.cluster import Cluster

@@ -11,9 +11,9 @@ from penstock.core.base.errors import ErrorCode
 from penstock.core.log.log import Log
 from penstock.core.log.producers import Producers
 from penstock.core.metadata import alter_partition
-from penstock.core.node.lineage import Lineage
-from penstock.core.node.registrar import NO_EPOCH
-from penstock.core.node.views import Interest
+from penstock.core.node.fetching.fetch_session import CachedPartition
+from penstock.core.node.membership.broker_lifecycle import NO_EPOCH
+from penstock.core.node.storage.lineage import Lineage
 from penstock.core.partition import replicated
 from penstock.core.partition.divergence import EpochEnd
 from penstock.core.partition.follower import Follower
@@ -77,9 +77,9 @@ def _no_sequence_check() -> list[Patch]:
 
 def _no_fencing() -> list[Patch]:
     """Nobody looks at leader epochs: neither leaders whom others fetch from, nor the controller."""
-    honest_resolve, honest_refusal = Interest.resolve, alter_partition.refusal
+    honest_resolve, honest_refusal = CachedPartition.resolve, alter_partition.refusal
 
-    def resolve(self: Interest, node: Any) -> Partition:
+    def resolve(self: CachedPartition, node: Any) -> Partition:
         self.leader_epoch = -1
         return honest_resolve(self, node)
 
@@ -88,7 +88,7 @@ def _no_fencing() -> list[Patch]:
         stale = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_UPDATE_VERSION, ErrorCode.INVALID_REQUEST)
         return ErrorCode.NONE if code in stale else code
 
-    return [(Interest, "resolve", resolve), (alter_partition, "refusal", refusal)]
+    return [(CachedPartition, "resolve", resolve), (alter_partition, "refusal", refusal)]
 
 
 def _unclean_restart_kept() -> list[Patch]:

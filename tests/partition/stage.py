@@ -11,7 +11,7 @@ from penstock.core.log.log import Log
 from penstock.core.partition.follower import Follower
 from penstock.core.partition.in_sync import Assignment, Proposal
 from penstock.core.partition.partition import Appended, Partition
-from penstock.core.partition.replicated import Fetched, ReplicatedLeader, Surroundings
+from penstock.core.partition.replicated import Fetched, LeaderContext, ReplicatedLeader
 from penstock.core.records.batch import read_header
 from penstock.core.records.build import build_batch
 from penstock.core.wire.api.fetch import EpochEndOffset, PartitionData
@@ -71,7 +71,7 @@ class Stage:
         self.brokers = Everyone()
         self.now_ms = NOW_MS
         self.has_lease = True
-        self.around = Surroundings(LEADER, 10, self.brokers, lambda: self.now_ms, lambda: self.has_lease, LAG_MS_MAX)
+        self.around = LeaderContext(LEADER, 10, self.brokers, lambda: self.now_ms, lambda: self.has_lease, LAG_MS_MAX)
         self._known = known
         self._overrides = overrides
         if slow:

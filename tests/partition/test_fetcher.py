@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+
+import pytest
+
 from penstock.core.base.errors import ErrorCode
+from penstock.core.base.ports import Append, FileFailure
 from penstock.core.partition.fetcher import ANSWER_BATCHES_MAX, FIRST_ANSWER_BYTES, Fetcher, Fetchers, FetchSettings
 from penstock.core.partition.follower import Follower
 from penstock.core.partition.throttle import Throttle
@@ -237,6 +242,21 @@ def test_a_follower_whose_disk_is_full_rests_before_it_asks_again() -> None:
     assert fetcher.next(NOW_MS) is None
     assert fetcher.due_ms == NOW_MS + SETTINGS.backoff_ms
     assert fetcher.next(NOW_MS + SETTINGS.backoff_ms) is not None, "the session knows what it asked for"
+
+
+def test_a_follower_that_found_no_descriptor_asks_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage()
+
+    def finds_none(op: Append) -> None:
+        raise FileFailure(errno.EMFILE, "too many open files")
+
+    monkeypatch.setattr(stage.files, "_append", finds_none)
+    fetcher = fetcher_of(stage.follow())
+    fetcher.next(NOW_MS)
+    fetcher.answered(response(of(0, answer(batch_at(0, 3, b"a")))), NOW_MS)
+    stage.files.finish_all()
+    assert fetcher.next(NOW_MS) is None
+    assert fetcher.due_ms == NOW_MS + SETTINGS.retry_ms, "those in sync wait for it meanwhile"
 
 
 def test_a_throttled_follower_waits_until_enough_time_has_passed() -> None:

@@ -13,7 +13,7 @@ from penstock.core.partition.roles import Replica, role_of
 from penstock.core.partition.throttle import Throttle
 from tests.log.helpers import SMALL, TOPIC_ID, fill, new_log, records_of, reopen
 from tests.log.memory_files import MemoryFiles, drive
-from tests.partition.stage import NOW_MS, Stage, assignment, settings_of
+from tests.partition.stage import NOW_MS, Stage, assignment, produce, settings_of
 
 # The throttle
 
@@ -123,6 +123,22 @@ def test_the_high_watermark_goes_from_role_to_role() -> None:
     assert follower.high_watermark == 1, "the stored one"
     follower.high_watermark = 2
     assert play(stage, follower, epoch=6).high_watermark == 2
+
+
+def test_what_is_counted_and_what_is_ready_stays_with_the_replica() -> None:
+    stage = Stage()
+    lone = play(stage, None, replicas=(1,), isr=(1,))
+    produce(lone, b"a")
+    counted = lone.bytes_in
+    assert counted > 0
+    lone.templates[9] = (b"before", b"behind", 99)
+    joined = play(stage, lone, partition_epoch=8)
+    produce(joined, b"a")
+    assert joined.bytes_in == 2 * counted
+    led_again = play(stage, play(stage, joined, epoch=6, leader=2), epoch=7)
+    assert led_again is not joined
+    assert led_again.bytes_in == 2 * counted, "a counter never goes back"
+    assert led_again.templates[9] == (b"before", b"behind", 99)
 
 
 def test_a_follower_doubts_what_it_cannot_know() -> None:

@@ -7,15 +7,21 @@ from typing import Any
 import pytest
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.node.throttling import Throttling
+from penstock.core.base.ports import Slice
+from penstock.core.node.replication.throttling import Throttling
 from penstock.core.partition.follower import Follower
+from penstock.core.partition.readers import COMMITTED, ISOLATION_COMMITTED, REPLICA, UNCOMMITTED, Reader, reader_of
 from penstock.core.partition.replicated import ReplicatedLeader
 from penstock.core.wire.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from penstock.sim.planted import planting
+from penstock.sim.planted_cluster import CLUSTER_BUGS
+from tests.log.memory_files import MemoryFiles, drive
 from tests.metadata.cluster import SETTINGS, topic_id
 from tests.partition.broker import Broker, FetchSlot
-from tests.partition.stage import NOW_MS, Stage, assignment, settings_of
+from tests.partition.stage import NOW_MS, Stage, answer, assignment, batch_at, settings_of
 from tests.partition.world import Shape, World
 
+CONSUMERS = (UNCOMMITTED, COMMITTED)
 KEY = ("plain", 0)
 QUIET = Shape(brokers=3, in_sync_min=2, slow_disks=False, synced=False, through_wire=False)
 
@@ -82,6 +88,44 @@ def test_a_reader_is_sent_to_the_replica_in_its_rack_if_that_is_wished(
     assert (sent.preferred_read_replica, sent.records) == (follower.id, b"")
     assert read(leader, rack_id="far").preferred_read_replica == -1
     assert read(leader, rack_id="nowhere").records
+
+
+def with_a_tail() -> tuple[Follower, ReplicatedLeader]:
+    """Replicas of which both have two batches, and know of the first one only that it is committed."""
+    follower = Stage().follow()
+    follower.take(answer(batch_at(0, 3, b"a") + batch_at(1, 3, b"b"), high_watermark=1), NOW_MS)
+    leader = Stage(filled=2, known=1).lead()
+    assert follower.log.written_offset == leader.log.written_offset == 2
+    return follower, leader
+
+
+def check_tail_is_hidden(reader: Reader) -> None:
+    for partition in with_a_tail():
+        assert partition.visible_end(reader) == 1
+        assert partition.read_cached(1, 1 << 20, reader, min_one=True) is None
+        assert drive(MemoryFiles(), partition.read(1, 1 << 20, reader, min_one=True)) is None
+
+
+@pytest.mark.parametrize("reader", CONSUMERS)
+def test_no_consumer_reads_past_the_high_watermark(reader: Reader) -> None:
+    check_tail_is_hidden(reader)
+
+
+@pytest.mark.parametrize("reader", CONSUMERS)
+def test_a_follower_that_serves_its_tail_is_found_out(reader: Reader) -> None:
+    with planting(CLUSTER_BUGS["uncommitted tail served"]()), pytest.raises(AssertionError):
+        check_tail_is_hidden(reader)
+
+
+def test_a_replica_gets_the_tail() -> None:
+    _, leader = with_a_tail()
+    assert leader.visible_end(REPLICA) == 2
+    assert isinstance(leader.read_cached(1, 1 << 20, REPLICA, min_one=True), Slice)
+
+
+@pytest.mark.parametrize("isolation", range(-128, 128))
+def test_no_request_makes_a_consumer_a_replica(isolation: int) -> None:
+    assert reader_of(isolation) is (COMMITTED if isolation == ISOLATION_COMMITTED else UNCOMMITTED)
 
 
 def throttling_of(sending: int, fetching: int) -> Throttling:

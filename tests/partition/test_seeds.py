@@ -52,6 +52,7 @@ def test_replicas_keep_their_promises() -> None:
     assert total["faults"] >= 10 * len(seeds)
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_history() -> None:
     first, second = play(2), play(2)
     assert first.counts == second.counts

@@ -14,7 +14,10 @@ class Script:
         self._world = world
         self._dice: Chance = world.chance.fork("faults")
         self._struck: set[frozenset[int]] = set()
-        self._faults = (self._crash, self._crash, self._isolate, self._break, self._pause, self._cut_one_way)
+        faults = [self._crash, self._crash, self._isolate, self._break, self._pause, self._cut_one_way]
+        if world.shape.losses:
+            faults += 3 * [self._lose_log]
+        self._faults = tuple(faults)
         world.on_lead = self._strike_new_leader
         world.at(150, self._load)
         world.at(self._dice.between(300, 600), self._snapshot)
@@ -62,6 +65,18 @@ class Script:
         node.stop(power_lost=power_lost, survivors=self._dice.skewed(0, 3), save_survives=save_survives)
         self._world.counts["power losses" if power_lost else "crashes"] += 1
         self._world.at(self._dice.skewed(5, 500), lambda: self._restart(node))
+
+    def _lose_log(self) -> None:
+        """One machine dies, and its log with it; no more of them than leave a majority that remembers everything."""
+        node, nodes = self._someone(), self._world.nodes.values()
+        lost = {each.id for each in nodes if each.rebuilding is not None} | {node.id}
+        voters = set(range(1, self._world.shape.voters + 1))
+        if len(voters - lost) <= len(voters) // 2:
+            return
+        self._stop(node, power_lost=self._dice.happens(0.5), save_survives=True)
+        if node.raft is None:
+            node.lose_log(election_lost=self._dice.happens(0.4))
+            self._world.counts["logs lost"] += 1
 
     def _strike_while_saving(self, node: Node, delay_ms: int) -> None:
         """Power fails at the worst moment: something is being saved and may have been told already."""
@@ -143,9 +158,20 @@ def shape_of(seed: int) -> Shape:
     )
 
 
-def play(seed: int, *, through_wire: bool = False) -> World:
+def losing(seed: int) -> Shape:
+    """Voters that stay the same, and now and then one of their logs is lost."""
+    dice = Chance(f"losing-{seed}")
+    voters, latency_ms_max = dice.pick((3, 5, 5)), dice.pick((3, 15))
+    return Shape(voters, dynamic=False, fetch_bytes_max=dice.pick((1, 600)), latency_ms_max=latency_ms_max, losses=True)
+
+
+def play_losing(seed: int) -> World:
+    return play(seed, shape=losing(seed))
+
+
+def play(seed: int, *, through_wire: bool = False, shape: Shape | None = None) -> World:
     """One history: faults, healing, progress, power loss of everybody, and progress again."""
-    shape = shape_of(seed)
+    shape = shape_of(seed) if shape is None else shape
     world = World(seed, shape, through_wire=through_wire)
     Script(world)
     world.run_until(FAULTS_MS)

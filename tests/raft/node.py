@@ -5,23 +5,26 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from penstock.core.base.endpoints import Endpoint
 from penstock.core.raft.checkpoint import snapshot_foot, snapshot_head
 from penstock.core.raft.decisions import (
     Answer,
     Committed,
     Install,
-    LeaderIs,
     LogRange,
+    News,
     Ready,
+    Rebuilt,
     SnapshotRange,
     Truncate,
     WriteChunk,
 )
 from penstock.core.raft.election import ElectionState
 from penstock.core.raft.history import VoterHistory
-from penstock.core.raft.ids import Endpoint, ReplicaKey, Snapshot, SnapshotId
-from penstock.core.raft.leader import Leader
+from penstock.core.raft.ids import ReplicaKey, Snapshot, SnapshotId
+from penstock.core.raft.leader import LeaderState
 from penstock.core.raft.raft import Raft
+from penstock.core.raft.rebuilding import Rebuilding
 from penstock.core.raft.settings import Local
 from penstock.core.raft.voters import Voter, VoterSet
 from penstock.core.records.batch import iterate_headers
@@ -52,6 +55,7 @@ class Node:
         self.world = world
         self.id = node_id
         self.static = static
+        self.bootstrap = bootstrap
         self.raft: Raft | None = None
         self.life = 0
         self.timer_ms: int | None = None
@@ -66,6 +70,8 @@ class Node:
         self.saved: ElectionState | None = None
         self.snapshots: dict[SnapshotId, bytes] = {SnapshotId(0, 0): bootstrap} if bootstrap else {}
         self.arriving = b""
+        self.rebuilding: bool | None = None
+        """Whether the log was lost, and if so (True) the election state as well."""
 
     # Living and dying
 
@@ -93,6 +99,7 @@ class Node:
             self.world.now_ms,
             snapshots=have,
             saved=self.saved,
+            rebuilding=None if self.rebuilding is None else Rebuilding(is_election_lost=self.rebuilding),
         )
         self.perform()
 
@@ -108,9 +115,19 @@ class Node:
         else:
             self.log.crash()
 
+    def lose_log(self, *, election_lost: bool) -> None:
+        """What a dead machine's disk held cannot be read any more. That it was so, it does not forget."""
+        assert self.raft is None, "somebody writes to that log"
+        self.log = MemoryLog()
+        self.snapshots = {SnapshotId(0, 0): self.bootstrap} if self.bootstrap else {}
+        self.arriving = b""
+        self.rebuilding = bool(self.rebuilding) or election_lost
+        if election_lost:
+            self.saved = None
+
     @property
     def leads(self) -> bool:
-        return self.raft is not None and isinstance(self.raft.role, Leader)
+        return self.raft is not None and isinstance(self.raft.role, LeaderState)
 
     # Performing
 
@@ -189,7 +206,10 @@ class Node:
                 chunk.topics[0].partitions[0].unaligned_records = data
         return answer
 
-    def _tell(self, news: LeaderIs | Committed) -> None:
+    def _tell(self, news: News) -> None:
+        if isinstance(news, Rebuilt):
+            self.rebuilding = None
+            self.world.counts["logs rebuilt"] += 1
         if isinstance(news, Committed):
             assert self.raft is not None, "a dead node does nothing"
             court, epoch = self.world.court, self.raft.election.epoch

@@ -13,8 +13,9 @@ from penstock.core.raft.decisions import Ready
 from penstock.core.raft.election import ElectionState
 from penstock.core.raft.following import Following
 from penstock.core.raft.ids import LogEnd, ReplicaKey
-from penstock.core.raft.leader import Leader
+from penstock.core.raft.leader import LeaderState
 from penstock.core.raft.leading import Leading
+from penstock.core.raft.member import Member
 from penstock.core.raft.outbox import Outbox
 from penstock.core.raft.roles import Prospective, Role, Unattached
 from penstock.core.raft.snapshots import Judgement, Verdict
@@ -23,7 +24,7 @@ from penstock.sim.planted import Patch, planting
 
 def planted(name: str) -> AbstractContextManager[None]:
     """Let a bug be there for a while."""
-    return planting([BUGS[name]()])
+    return planting([(BUGS | LOSING_BUGS)[name]()])
 
 
 def _vote_not_saved_first() -> Patch:
@@ -66,7 +67,7 @@ def _any_log_wins() -> Patch:
 def _older_epochs_count() -> Patch:
     """The high watermark counts what earlier leaders wrote."""
 
-    def advance(self: Leader) -> bool:
+    def advance(self: LeaderState) -> bool:
         ends = sorted((progress.end_offset for progress in self.voters.values()), reverse=True)
         offset = ends[len(ends) // 2]
         if offset <= self.high_watermark:
@@ -74,7 +75,7 @@ def _older_epochs_count() -> Patch:
         self.high_watermark = offset
         return True
 
-    return Leader, "_advance", advance
+    return LeaderState, "_advance", advance
 
 
 def _nothing_truncated() -> Patch:
@@ -101,7 +102,7 @@ def _divergence_unnoticed() -> Patch:
 def _leader_counts_unsynced() -> Patch:
     """The leader counts what it wrote, not what it synced."""
 
-    def synced(self: Leading, leader: Leader) -> None:
+    def synced(self: Leading, leader: LeaderState) -> None:
         if leader.local_synced(self._member.log.end_offset):
             self.advanced(leader)
 
@@ -121,10 +122,20 @@ def _changes_overlap() -> Patch:
     """A change of the voters does not wait for the one before it."""
 
     def is_settled(self: Changes) -> bool:
-        return isinstance(self._member.role, Leader)
+        return isinstance(self._member.role, LeaderState)
 
     return Changes, "_is_settled", is_settled
 
+
+def _votes_without_its_log() -> Patch:
+    """Who has lost its log grants votes, runs and counts as if nothing had been."""
+    return Member, "is_rebuilding", property(lambda self: False)
+
+
+LOSING_BUGS: dict[str, Callable[[], Patch]] = {
+    "a voter votes without its log": _votes_without_its_log,
+}
+"""Found only where logs are lost."""
 
 BUGS: dict[str, Callable[[], Patch]] = {
     "vote not saved before it is told": _vote_not_saved_first,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.core.base.endpoints import Endpoint
 from penstock.core.base.errors import ErrorCode
+from penstock.core.raft.electing import EPOCH_JUMP_MAX
 from penstock.core.raft.election import ElectionState, Tally
-from penstock.core.raft.ids import Endpoint, ReplicaKey
-from penstock.core.raft.leader import Leader
+from penstock.core.raft.ids import ReplicaKey
+from penstock.core.raft.leader import LeaderState
 from penstock.core.raft.outbox import MESSAGES_HELD_MAX
 from penstock.core.raft.roles import MAY_FOLLOW, Candidate, Follower, Prospective, Resigned, Unattached
 from penstock.core.raft.voters import VoterSet
@@ -15,13 +17,14 @@ from penstock.core.records.control import ControlType, decode_key
 from penstock.core.records.record import iterate
 from penstock.core.wire.api.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
 from penstock.core.wire.api.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
-from penstock.core.wire.api.fetch import FetchRequest
+from penstock.core.wire.api.fetch import FetchRequest, FetchResponse
 from penstock.core.wire.api.vote import VoteRequest, VoteResponse
 from tests.raft.alone import (
     SETTINGS,
     Alone,
     begin_epoch,
     end_epoch,
+    fetch_request,
     fetched,
     granted,
     log_of,
@@ -74,7 +77,7 @@ class TestRunning:
     def test_a_majority_makes_a_leader_that_opens_its_epoch_with_a_record(self) -> None:
         alone = Alone()
         alone.become_leader()
-        assert isinstance(alone.raft.role, Leader)
+        assert isinstance(alone.raft.role, LeaderState)
         (opening,) = alone.log.batches
         assert decode_key(next(iterate(opening.data)).key) is ControlType.LEADER_CHANGE
         assert opening.epoch == 1
@@ -122,7 +125,7 @@ class TestRunning:
 
     def test_who_is_alone_leads_at_once(self) -> None:
         alone = Alone(1)
-        assert isinstance(alone.raft.role, Leader)
+        assert isinstance(alone.raft.role, LeaderState)
         assert alone.raft.leads_epoch == 1
         assert alone.raft.high_watermark == 1
 
@@ -294,7 +297,7 @@ class TestBeginAndEnd:
         alone = Alone()
         alone.become_leader()
         leader = alone.raft.role
-        assert isinstance(leader, Leader)
+        assert isinstance(leader, LeaderState)
         leader.progress_of(key_of(3)).end_offset = 7
         alone.raft.resign(alone.now_ms)
         alone.settle()
@@ -310,9 +313,9 @@ class TestBeginAndEnd:
 
 
 def test_every_role_has_a_way_out() -> None:
-    assert set(MAY_FOLLOW) == {Unattached, Prospective, Candidate, Follower, Leader, Resigned}
+    assert set(MAY_FOLLOW) == {Unattached, Prospective, Candidate, Follower, LeaderState, Resigned}
     assert {role for after in MAY_FOLLOW.values() for role in after} == set(MAY_FOLLOW)
-    assert Leader not in MAY_FOLLOW[Prospective], "nobody leads without votes that are saved"
+    assert LeaderState not in MAY_FOLLOW[Prospective], "nobody leads without votes that are saved"
 
 
 def test_a_tally_counts_each_voter_once() -> None:
@@ -345,3 +348,48 @@ def test_endpoints_are_found_by_name_in_any_case() -> None:
     assert voters.destination(4, "controller") == (4, "host-4", 9004)
     assert voters.destination(4, "OTHER") is None
     assert voters.endpoints_of(4) == (Endpoint("CONTROLLER", "host-4", 9004),)
+
+
+EPOCH_MAX = 2**31 - 1
+
+
+@pytest.mark.parametrize("epoch", [EPOCH_MAX, 1 + EPOCH_JUMP_MAX + 1])
+def test_an_epoch_from_far_ahead_is_neither_believed_nor_saved(epoch: int) -> None:
+    """In the epoch after the last one nobody can be elected."""
+    alone = Alone()
+    alone.ask(begin_epoch(2, 1), BeginQuorumEpochResponse)
+    saves = len(alone.saves)
+    assert vote(alone, vote_request(2, epoch, last_epoch=0))[0] is ErrorCode.INVALID_REQUEST
+    assert vote(alone, vote_request(2, epoch, pre_vote=True))[0] is ErrorCode.INVALID_REQUEST
+    for request, response in (
+        (begin_epoch(2, epoch), BeginQuorumEpochResponse),
+        (end_epoch(2, epoch, [3]), EndQuorumEpochResponse),
+    ):
+        answer = alone.ask(request, response)
+        assert answer.topics[0].partitions[0].error_code == ErrorCode.INVALID_REQUEST
+    alone.ask(fetch_request(2, epoch, 0, 0), FetchResponse)
+    assert alone.raft.election.epoch == 1
+    assert len(alone.saves) == saves
+
+
+def test_an_epoch_from_some_way_ahead_is_believed() -> None:
+    alone = Alone()
+    assert vote(alone, vote_request(2, EPOCH_JUMP_MAX, last_epoch=0)) == (ErrorCode.NONE, True)
+
+
+class Undisturbed(Alone):
+    """Nothing is performed that it asks for."""
+
+    def settle(self) -> None:
+        return
+
+
+def test_the_only_voter_writes_nothing_in_an_epoch_that_is_not_saved() -> None:
+    """A crash between the two would leave a log that is ahead, and looks as if the saved state had been lost."""
+    alone = Undisturbed(1, saved=ElectionState(3))
+    alone.raft.on_timer(alone.now_ms)
+    saved = alone.step().save
+    assert saved is not None
+    assert (saved.epoch, alone.log.end_offset) == (4, 0)
+    alone.raft.on_saved(alone.now_ms)
+    assert alone.log.end_offset > 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.core.raft.leader import Leader
+from penstock.core.raft.leader import LeaderState
 from penstock.core.raft.member import SOON_MS
 from penstock.core.raft.roles import Candidate, Follower, Prospective, Resigned
 from penstock.core.wire.api.vote import VoteRequest, VoteResponse
@@ -50,7 +50,7 @@ class TestLost:
         alone.log.truncate(end_offset)
         alone.raft.on_lost(alone.now_ms)
         alone.settle()
-        assert isinstance(alone.raft.role, Leader)
+        assert isinstance(alone.raft.role, LeaderState)
         assert alone.raft.append([b"y"], 1, alone.now_ms) == end_offset
 
     def test_a_leader_without_room_lets_another_lead(self) -> None:
@@ -70,7 +70,7 @@ class TestLost:
         alone.log.truncate(0)
         alone.raft.on_lost(alone.now_ms)
         alone.settle()
-        assert isinstance(alone.raft.role, Leader)
+        assert isinstance(alone.raft.role, LeaderState)
         assert alone.raft.election.epoch > epoch
 
 
@@ -96,7 +96,7 @@ class TestBlocked:
         assert alone.log.end_offset == 0
         alone.log.is_blocked = False
         alone.raft.on_timer(alone.now_ms)
-        assert isinstance(alone.raft.role, Leader)
+        assert isinstance(alone.raft.role, LeaderState)
         assert alone.log.end_offset == 1
 
     def test_a_candidate_that_cannot_write_for_long_lets_others_run(self) -> None:
@@ -104,7 +104,7 @@ class TestBlocked:
         alone.log.is_blocked = True
         alone.win_votes()
         alone.pass_time(3_000)
-        assert not isinstance(alone.raft.role, Candidate | Leader)
+        assert not isinstance(alone.raft.role, Candidate | LeaderState)
 
     def test_the_only_voter_waits_for_its_log(self) -> None:
         log = MemoryLog()
@@ -114,7 +114,7 @@ class TestBlocked:
         assert isinstance(alone.raft.role, Candidate)
         log.is_blocked = False
         alone.raft.on_timer(alone.now_ms)
-        assert isinstance(alone.raft.role, Leader)
+        assert isinstance(alone.raft.role, LeaderState)
 
 
 class TestCaughtUp:

@@ -7,7 +7,7 @@ import pytest
 from penstock.core.base.errors import ErrorCode
 from penstock.core.raft.decisions import Committed, Contradiction, LeaderIs, LogRange, NotLeader, Truncate
 from penstock.core.raft.election import ElectionState
-from penstock.core.raft.leader import Leader
+from penstock.core.raft.leader import LeaderState
 from penstock.core.raft.raft import EVENTS_WAITING_MAX, STALL_MS
 from penstock.core.raft.roles import Follower, Prospective, Resigned
 from penstock.core.raft.settings import CHECK_QUORUM_FACTOR, OBSERVER_SESSION_MS
@@ -41,7 +41,7 @@ def take_over(alone: Alone) -> None:
     for _ in range(2):
         for send, _request in alone.sent(VoteRequest):
             alone.reply(send, granted(alone.raft.election.epoch))
-    assert isinstance(alone.raft.role, Leader)
+    assert isinstance(alone.raft.role, LeaderState)
 
 
 class TestServing:
@@ -172,7 +172,7 @@ class TestCounting:
         fetch(alone, 2, 1, 0, 0)
         assert alone.raft.high_watermark == 1
         role = alone.raft.role
-        assert isinstance(role, Leader)
+        assert isinstance(role, LeaderState)
         assert role.high_watermark == 1
 
     def test_only_the_leader_of_that_epoch_appends(self) -> None:
@@ -190,7 +190,7 @@ class TestKeepingAQuorum:
         alone = leading(voters=5)
         fetch(alone, 2, 1, 1, 1)
         alone.pass_time(self.LIMIT_MS - 1)
-        assert isinstance(alone.raft.role, Leader)
+        assert isinstance(alone.raft.role, LeaderState)
         alone.pass_time(1)
         assert isinstance(alone.raft.role, Resigned)
 
@@ -200,7 +200,7 @@ class TestKeepingAQuorum:
             alone.pass_time(self.LIMIT_MS - 100)
             fetch(alone, 2, 1, 1, 1)
             fetch(alone, 3, 1, 1, 1)
-        assert isinstance(alone.raft.role, Leader)
+        assert isinstance(alone.raft.role, LeaderState)
 
     def test_a_fetch_is_as_old_as_the_answer_to_the_one_before(self) -> None:
         """It may have lain in a socket for as long as this process did not run."""
@@ -246,7 +246,7 @@ class TestKeepingAQuorum:
         alone.raft.on_stall(alone.now_ms)
         alone.raft.on_timer(alone.now_ms)
         alone.settle()
-        assert isinstance(alone.raft.role, Leader)
+        assert isinstance(alone.raft.role, LeaderState)
         alone.pass_time(STALL_MS)
         assert isinstance(alone.raft.role, Resigned)
 
@@ -254,7 +254,7 @@ class TestKeepingAQuorum:
         alone = leading(voters=5)
         for _ in range(10):
             alone.pass_time(self.LIMIT_MS // 10)
-            if isinstance(alone.raft.role, Leader):
+            if isinstance(alone.raft.role, LeaderState):
                 fetch(alone, 2, 1, 1, 1)
         assert isinstance(alone.raft.role, Resigned)
 
@@ -444,7 +444,7 @@ class TestDescribing:
         alone = leading()
         fetch(alone, 7, 1, 0, 0)
         role = alone.raft.role
-        assert isinstance(role, Leader)
+        assert isinstance(role, LeaderState)
         role.forget_silent_observers(alone.now_ms + OBSERVER_SESSION_MS)
         assert role.observers == {}
 
@@ -453,7 +453,7 @@ class TestDescribing:
         fetch(alone, 7, 1, 0, 0)
         alone.pass_time(OBSERVER_SESSION_MS + SETTINGS.fetch_timeout_ms)
         role = alone.raft.role
-        assert isinstance(role, Leader)
+        assert isinstance(role, LeaderState)
         assert role.observers == {}
 
     def test_refusals(self) -> None:

@@ -8,7 +8,7 @@ from penstock.core.base.errors import ErrorCode
 from penstock.core.raft.election import ElectionState
 from penstock.core.raft.history import VoterHistory
 from penstock.core.raft.ids import ReplicaKey, SnapshotId
-from penstock.core.raft.leader import Leader
+from penstock.core.raft.leader import LeaderState
 from penstock.core.raft.roles import Follower, Prospective, Resigned
 from penstock.core.raft.settings import RaftSettings
 from penstock.core.raft.voters import Voter, VoterSet, static_voters
@@ -273,7 +273,7 @@ class TestRemoving:
         alone.raft.handle("remove", removing(1), 0, alone.now_ms)
         alone.settle()
         catch_up(alone, 2)
-        assert isinstance(alone.raft.role, Leader)
+        assert isinstance(alone.raft.role, LeaderState)
         assert alone.raft.high_watermark == 3, "its own log counts no more"
         catch_up(alone, 3)
         assert isinstance(alone.raft.role, Resigned)

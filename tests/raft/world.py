@@ -62,6 +62,7 @@ class Shape(NamedTuple):
     fetch_bytes_max: int = 600
     latency_ms_max: int = 3
     stormy: bool = False
+    losses: bool = False
 
 
 class World:

@@ -23,11 +23,15 @@ HUGE_VARINTS = (
 class Malformed:
     """A source of byte strings to throw at a listener. Some are whole requests with senseless contents."""
 
-    def __init__(self, seed: int | str) -> None:
+    def __init__(self, seed: int | str, *, to_strangers: bool = False) -> None:
+        """Of all APIs that are served, or only of those that are served before it is known who asks."""
         self.random = Random(seed)
         self._arbitrary = Arbitrary(seed)
         self._served: list[tuple[type[Request], int]] = [
-            (api.request, version) for api in load_apis().values() for version in api.versions
+            (api.request, version)
+            for api in load_apis().values()
+            for version in api.versions
+            if api.before_authentication or not to_strangers
         ]
         self._kinds = (
             self.noise,

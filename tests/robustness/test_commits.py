@@ -10,7 +10,7 @@ import pytest
 
 from penstock.client.link import Link
 from penstock.core.base.errors import ErrorCode
-from penstock.core.node.coordinators import OFFSETS_TOPIC
+from penstock.core.node.coordination.groups import OFFSETS_TOPIC
 from penstock.core.wire.api.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from penstock.core.wire.api.offset_commit import (
     OffsetCommitRequest,
@@ -25,7 +25,8 @@ from tests.waiting import wait_until
 
 COMMITS, BYTES_MAX = 50_000, 2_500_000
 COMMITS_SOAK, BYTES_MAX_SOAK = 1_000_000, 5_000_000
-RELOAD_S_MAX = 1.0
+RELOAD_S_MAX, RELOAD_S_MAX_SOAK = 5.0, 1.0
+"""Who measures is alone on the machine; beside other tests it is only seen that nobody reads all there ever was."""
 KEYS = 10
 IN_FLIGHT = 200
 
@@ -69,7 +70,7 @@ def bytes_on_disk(broker: Broker) -> int:
     return sum(path.stat().st_size for path in Path(broker.folder).glob(f"{OFFSETS_TOPIC}-0/*.log"))
 
 
-def check(commits: int, bytes_max: int) -> None:
+def check(commits: int, bytes_max: int, reload_s_max: float) -> None:
     settings = {
         "offsets.topic.num.partitions": 1,
         "log.cleaner.backoff.ms": 100,
@@ -88,16 +89,16 @@ def check(commits: int, bytes_max: int) -> None:
         begun = time.monotonic()
         link = Link(broker.host, broker.port, "test", TIMEOUT_S)
         wait_until(lambda: committed(link) is not None, what="the groups are loaded")
-        assert time.monotonic() - begun < RELOAD_S_MAX
+        assert time.monotonic() - begun < reload_s_max
         assert committed(link) == expected
         link.close()
 
 
 @pytest.mark.slow
 def test_many_commits_stay_small() -> None:
-    check(COMMITS, BYTES_MAX)
+    check(COMMITS, BYTES_MAX, RELOAD_S_MAX)
 
 
 @pytest.mark.soak
 def test_a_million_commits_stay_small() -> None:
-    check(COMMITS_SOAK, BYTES_MAX_SOAK)
+    check(COMMITS_SOAK, BYTES_MAX_SOAK, RELOAD_S_MAX_SOAK)

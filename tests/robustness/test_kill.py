@@ -181,6 +181,7 @@ def test_a_node_that_is_killed_fifty_times() -> None:
     kill_again_and_again(ROUNDS_SOAK, seed=2)
 
 
+@pytest.mark.slow
 def test_a_killed_node_leaves_its_port_and_folder_to_the_next() -> None:
     with Broker(beside=True) as broker:
         broker.create_topic("t")
@@ -190,6 +191,7 @@ def test_a_killed_node_leaves_its_port_and_folder_to_the_next() -> None:
         assert everything(broker, "t", 0) == []
 
 
+@pytest.mark.slow
 def test_a_topic_that_is_created_again_inherits_nothing_from_the_one_before() -> None:
     """What is stored of a partition goes by its name, and is stored again only from time to time."""
     with Broker({"log.flush.start.offset.checkpoint.interval.ms": "2000"}, beside=True) as broker:

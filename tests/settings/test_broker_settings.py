@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from penstock.core.base.endpoints import Endpoint
 from penstock.core.base.settings import (
     BROKER_KEYS,
     BrokerSettings,
-    Endpoint,
     Kind,
     SettingError,
     Standing,
@@ -30,12 +30,12 @@ def test_the_file_kafka_ships_is_taken_with_one_warning() -> None:
     shipped = BrokerSettings(parse_properties(SHIPPED))
     (warning,) = shipped.warnings
     assert "num.network.threads" in warning
-    assert "transaction.state.log.min.isr" in warning
+    assert "share.coordinator.state.topic.min.isr" in warning
     assert shipped.node_id == 1
     assert shipped.log_dir == shipped.metadata_log_dir == "/tmp/kraft-combined-logs"
-    assert shipped.listeners.broker == (Endpoint("PLAINTEXT", "PLAINTEXT", "", 9092),)
-    assert shipped.listeners.controller == (Endpoint("CONTROLLER", "PLAINTEXT", "", 9093),)
-    assert shipped.listeners.advertised == (Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9092),)
+    assert shipped.listeners.broker == (Endpoint("PLAINTEXT", "", 9092),)
+    assert shipped.listeners.controller == (Endpoint("CONTROLLER", "", 9093),)
+    assert shipped.listeners.advertised == (Endpoint("PLAINTEXT", "localhost", 9092),)
 
 
 def test_values_are_typed_and_default_where_the_file_is_silent() -> None:
@@ -99,16 +99,18 @@ def test_a_refused_setting_stops_the_start_and_says_why(name: str) -> None:
 
 
 def test_a_refused_setting_at_its_default_is_harmless() -> None:
-    harmless = {"ssl.client.auth": "none", "authorizer.class.name": "", "security.inter.broker.protocol": "PLAINTEXT"}
+    harmless = {"ssl.provider": "", "authorizer.class.name": "", "security.inter.broker.protocol": "PLAINTEXT"}
     harmless |= {"remote.log.storage.system.enable": "false", "ssl.keystore.location": ""}
     assert BrokerSettings(MINIMAL | harmless).warnings == []
 
 
 def test_settings_for_one_listener() -> None:
-    with pytest.raises(SettingError, match="TLS is not built yet"):
-        BrokerSettings(MINIMAL | {"listener.name.internal.ssl.keystore.location": "/keys"})
-    with pytest.raises(SettingError, match="SASL is not built yet"):
-        BrokerSettings(MINIMAL | {"listener.name.internal.scram-sha-256.sasl.jaas.config": "x"})
+    with pytest.raises(SettingError, match="OpenSSL's are used"):
+        BrokerSettings(MINIMAL | {"listener.name.internal.ssl.provider": "BC"})
+    with pytest.raises(SettingError, match="Kerberos is not supported"):
+        BrokerSettings(MINIMAL | {"listener.name.internal.gssapi.sasl.kerberos.service.name": "x"})
+    with pytest.raises(SettingError, match="it is for one listener and mechanism"):
+        BrokerSettings(MINIMAL | {"sasl.jaas.config": "x"})
     (warning,) = BrokerSettings(MINIMAL | {"listener.name.internal.max.connections": "5"}).warnings
     assert "listener.name.internal.max.connections" in warning
 
@@ -153,8 +155,8 @@ def test_a_node_may_have_one_role() -> None:
 def test_a_controller_is_told_where_others_find_it() -> None:
     told = MINIMAL | {"advertised.listeners": "PLAINTEXT://a:1,CONTROLLER://b:2"}
     untold = MINIMAL | {"advertised.listeners": "PLAINTEXT://a:1"}
-    assert BrokerSettings(told).listeners.advertised_controller[0][2:] == ("b", 2)
-    assert BrokerSettings(untold).listeners.advertised_controller[0][2:] == ("127.0.0.1", 9093)
+    assert BrokerSettings(told).listeners.advertised_controller[0][1:3] == ("b", 2)
+    assert BrokerSettings(untold).listeners.advertised_controller[0][1:3] == ("127.0.0.1", 9093)
     assert [point.host for point in BrokerSettings(told).listeners.advertised] == ["a"]
 
 
@@ -196,9 +198,14 @@ def test_a_controller_is_told_where_others_find_it() -> None:
         ({"listeners": "PLAINTEXT//:9092,CONTROLLER://:9093"}, "unable to parse PLAINTEXT//:9092"),
         ({"listeners": "PLAINTEXT://:70000,CONTROLLER://:9093"}, "unable to parse"),
         ({"listeners": "INTERNAL://:9092,CONTROLLER://:9093"}, "no security protocol defined for listener INTERNAL"),
-        ({"listeners": "SSL://:9092,CONTROLLER://:9093"}, "listener SSL asks for SSL"),
+        ({"listeners": "SSL://:9092,CONTROLLER://:9093"}, "listener SSL encrypts and has no certificate"),
         ({"listeners": "A://:1,CONTROLLER://:2", "listener.security.protocol.map": "A:SASL_SSL,CONTROLLER:PLAINTEXT"},
-         "listener A asks for SASL_SSL"),
+         "listener A encrypts and has no certificate"),
+        ({"listeners": "SSL://:9092,CONTROLLER://:9093", "ssl.keystore.location": "/k",
+          "ssl.enabled.protocols": "SSLv3"},
+         "SSLv3 is not spoken"),
+        ({"listeners": "SSL://:9092,CONTROLLER://:9093", "ssl.keystore.location": "/k",
+          "ssl.principal.mapping.rules": "RULE:^CN=(.*)$/$2/"}, "has no group 2"),
         ({"listener.security.protocol.map": "PLAINTEXT:QUIC"}, "Invalid security protocol `QUIC`"),
         ({"advertised.listeners": "PLAINTEXT://0.0.0.0:9092"}, "nonroutable"),
         ({"listeners": "PLAINTEXT://0.0.0.0:9092,CONTROLLER://:9093"}, "nonroutable"),
@@ -218,7 +225,7 @@ def test_two_listeners_may_share_a_port_on_two_address_families_or_take_any_free
         listeners="PLAINTEXT://127.0.0.1:9092,SIX://[::1]:9092,CONTROLLER://127.0.0.1:0,OTHER://127.0.0.1:0",
         listener_security_protocol_map="PLAINTEXT:PLAINTEXT,SIX:PLAINTEXT,CONTROLLER:PLAINTEXT,OTHER:PLAINTEXT",
     )
-    assert shared.listeners.broker[1] == Endpoint("SIX", "PLAINTEXT", "::1", 9092)
+    assert shared.listeners.broker[1] == Endpoint("SIX", "::1", 9092)
 
 
 def test_limits_for_certain_addresses() -> None:
@@ -253,7 +260,7 @@ def test_what_is_set_while_running_comes_before_the_file() -> None:
     assert changed["num.partitions"] == 4
     assert changed.with_dynamic({}, {"log.retention.ms": "2"})["log.retention.ms"] == 2
     with pytest.raises(SettingError):
-        given.with_dynamic({"ssl.keystore.location": "/keys"}, {})
+        given.with_dynamic({"ssl.provider": "BC"}, {})
 
 
 def test_what_may_be_set_while_running() -> None:

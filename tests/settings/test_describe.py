@@ -48,6 +48,11 @@ def test_what_can_change_is_not_read_only() -> None:
     assert not of_broker(settings(), "log.retention.ms").read_only
 
 
+def test_what_a_running_node_refuses_to_change_is_described_so() -> None:
+    for name in ("listeners", "listener.security.protocol.map", "ssl.cipher.suites"):
+        assert of_broker(settings(), name).read_only, name
+
+
 def test_secrets_and_names_nobody_knows_are_not_shown() -> None:
     given = BrokerSettings(MINIMAL | {"ssl.keystore.password": "", "my.plugin.token": "hunter2"})
     for name in ("ssl.keystore.password", "my.plugin.token"):

@@ -53,6 +53,7 @@ def test_the_page_on_settings_is_current() -> None:
     assert page.read_text() == document(), f"out of date; run: {command}"
 
 
+@pytest.mark.slow
 def test_the_page_is_printed_by_its_module() -> None:
     command = [sys.executable, "-m", "penstock.core.base.settings.document"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, env={"PYTHONPATH": str(ROOT / "src")})

@@ -81,7 +81,13 @@ def test_every_acting_override_changes_the_view() -> None:
         "message.timestamp.type": "LogAppendTime",
         "min.cleanable.dirty.ratio": "0.25",
         "penstock.acks.required": "all",
+        "penstock.batch.validation": "records",
         "penstock.sealed.compression.type": "zstd",
+        "penstock.key.schema.validation": "id",
+        "penstock.key.subject.name.strategy": "record",
+        "penstock.schema.validation.on.failure": "dlq",
+        "penstock.value.schema.validation": "payload",
+        "penstock.value.subject.name.strategy": "topic-record",
     }
     plain = TopicSettings(settings(), {})
     for name, key in TOPIC_KEYS.items():

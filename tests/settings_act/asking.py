@@ -30,10 +30,10 @@ def pairs(*words: str) -> list[Pair]:
     return [(key.encode(), value.encode() or None) for key, _, value in split]
 
 
-def produce_request(records: list[Pair], at_ms: int, acks: int = -1, **fields: Any) -> ProduceRequest:
+def produce_request(records: list[Pair], at_ms: int, acks: int = -1, topic: str = "t", **fields: Any) -> ProduceRequest:
     batch = bytes(build_batch([(key, value, (), at_ms) for key, value in records], **fields))
     data = PartitionProduceData(index=0, records=batch)
-    return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=[data])])
+    return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[TopicProduceData(name=topic, partition_data=[data])])
 
 
 def append(world: World, *words: str, late_ms: int = 0, **fields: Any) -> int:
@@ -70,7 +70,7 @@ def words(world: World) -> list[str]:
 
 def metadata(world: World, topic: str | None = None, listener: str = "PLAINTEXT") -> Any:
     client = world.client()
-    client.connection.listener = listener
+    client.connection.context = client.connection.context._replace(listener=listener)
     topics = [] if topic is None else [MetadataRequestTopic(name=topic)]
     return client.ask(MetadataRequest(topics=topics))
 
@@ -98,7 +98,7 @@ def committed(world: World) -> int:
     return offset
 
 
-def join(world: World, session_timeout_ms: int = 10_000) -> Client:
+def join(world: World, session_timeout_ms: int = 10_000, metadata: bytes = b"") -> Client:
     """Ask to join a group, in a version that does not need to be asked twice; the answer may come later."""
     find_coordinator(world)
     client = world.client()
@@ -108,7 +108,7 @@ def join(world: World, session_timeout_ms: int = 10_000) -> Client:
         rebalance_timeout_ms=60_000,
         member_id="",
         protocol_type="consumer",
-        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=metadata)],
     )
     client.send(request, 3)
     world.settle()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.metadata.image import BROKER_RESOURCE, Image
-from penstock.core.node.registrar import State
+from penstock.core.node.membership.broker_lifecycle import State
 from penstock.core.wire.api.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from tests.node.controller.nodes import Nodes
 from tests.node.controller.test_nodes import creation
@@ -28,8 +28,8 @@ def heartbeats_in_a_minute(trial: Trial) -> int:
     """Of one broker, in hundreds."""
     world = _cluster(trial)
     beats = []
-    speak = world.machines[2].registrar._heartbeat
-    world.machines[2].registrar._heartbeat = lambda: beats.append(1) or speak()  # type: ignore[method-assign,func-returns-value]  # counts
+    speak = world.machines[2].broker_lifecycle._heartbeat
+    world.machines[2].broker_lifecycle._heartbeat = lambda: beats.append(1) or speak()  # type: ignore[method-assign,func-returns-value]  # counts
     world.run(60_000)
     return round(len(beats), -2)
 
@@ -45,13 +45,13 @@ def gives_up_after(trial: Trial, alone_ms: int) -> bool:
     world = World(**({} if trial.value is None else {trial.name: trial.value}))
     world.start(1)
     world.run(alone_ms)
-    return world.machines[1].registrar.state is State.GONE
+    return world.machines[1].broker_lifecycle.state is State.GONE
 
 
 def hands_over(trial: Trial) -> bool:
     world = _cluster(trial)
     left: list[bool] = []
-    world.machines[2].registrar.stop(left.append)
+    world.machines[2].broker_lifecycle.stop(left.append)
     world.run_until(lambda: bool(left), 10_000)
     return left[0]
 
@@ -91,6 +91,16 @@ def leader_at_any_price(trial: Trial, waited_ms: int) -> int:
     world.configure("t", unclean_leader_election_enable="true")
     world.run(waited_ms)
     return world.partition().leader
+
+
+def leads_what_is_new(trial: Trial) -> bool:
+    """Whether the first replica of a partition leads it, which alone has the value."""
+    town = Town(trial._replace(value=None)).begin()
+    first, second = town.others
+    if trial.value is not None:
+        town.alter(BROKER_RESOURCE, str(first), {trial.name: trial.value})
+    town.create(first, second)
+    return town.partition().leader == first
 
 
 def moves_under_way(trial: Trial, waited_ms: int, **others: str) -> int:
@@ -143,3 +153,11 @@ def takes_new_partitions(trial: Trial) -> bool:
     town = Town(trial).begin()
     town.pass_time(2)
     return town.node(town.controller).image.brokers[2].has_room
+
+
+def error_of_creating(trial: Trial, name: str, partitions: int = 1) -> int:
+    """What somebody hears who wants a topic."""
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+    answer = trial.begin().client().ask(CreateTopicsRequest(topics=[topic], timeout_ms=1000))
+    code: int = answer.topics[0].error_code
+    return code

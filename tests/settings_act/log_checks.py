@@ -5,7 +5,9 @@ from __future__ import annotations
 from random import Random
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.records.batch import HEADER_BYTES
+from penstock.core.base.ports import Done, FileOp, RunJob
+from penstock.core.records.batch import HEADER_BYTES, read_header
+from penstock.core.records.build import seal
 from penstock.core.records.codecs import Codec, compress, decompress
 from penstock.core.wire.api.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from tests.settings_act.asking import append, files, headers, pairs, produce_request, stored, words
@@ -242,6 +244,62 @@ def stored_level(trial: Trial, codec: Codec, levels: tuple[int, int]) -> list[in
 
 
 # Producers
+
+
+def error_after_another_producer(trial: Trial) -> int:
+    """What a producer hears that leaves sequences out once another one has come: nothing where it is forgotten."""
+    world = trial.begin(topic={})
+    for producer_id, sequence in ((7, 0), (8, 0), (7, 5)):
+        code = append(world, "a=1", producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
+    return code
+
+
+def error_of_lie(trial: Trial) -> int:
+    """Of a batch whose records are none, though its header is right."""
+    world = trial.begin(topic={})
+    request = produce_request(pairs("a=1"), world.now_ms)
+    (topic,) = request.topic_data
+    (data,) = topic.partition_data
+    data.records = bytes(seal(read_header(data.records), b"no records"))
+    answer = world.client().ask(request, 9)
+    code: int = answer.responses[0].partition_responses[0].error_code
+    return code
+
+
+def error_of_two_records(trial: Trial) -> int:
+    return append(trial.begin(topic={}), "a=1", "b=2")
+
+
+def error_of_inflating(trial: Trial) -> int:
+    world = trial.begin(topic={"cleanup.policy": "compact"})
+    return append(world, "a=" + "x" * 2000, codec=Codec.GZIP)
+
+
+def is_read_elsewhere(trial: Trial) -> bool:
+    world = trial.begin(topic={"cleanup.policy": "compact"})
+    jobs, perform = [], world.files.perform
+
+    def watching(op: FileOp, done: Done) -> object:
+        if isinstance(op, RunJob):
+            jobs.append(op)
+        return perform(op, done)
+
+    world.files.perform = watching  # type: ignore[method-assign]  # to see what is asked
+    assert append(world, "a=1") == ErrorCode.NONE
+    return bool(jobs)
+
+
+def error_of_second_in_line(trial: Trial) -> int:
+    """What a producer hears while another one's batch is being read."""
+    world = trial.begin(topic={"cleanup.policy": "compact"})
+    first, second = world.client("10.0.0.1"), world.client("10.0.0.2")
+    world.hold()
+    for client in (first, second):
+        client.send(produce_request(pairs("a=" + "x" * 600_000), world.now_ms), 9)
+    world.release()
+    (answer,) = second.replies()
+    code: int = answer.responses[0].partition_responses[0].error_code
+    return code
 
 
 def error_of_gap(trial: Trial, wait_ms: int, expiration_ms: int | None = None) -> int:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 from penstock.core.base.ports import Slice
 from penstock.core.metadata.image import GROUP_RESOURCE
 from penstock.core.records.codecs import Codec
 from penstock.core.wire.api.create_topics import CreatableTopic, CreateTopicsRequest
 from penstock.core.wire.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from penstock.core.wire.api.describe_acls import DescribeAclsRequest
+from penstock.core.wire.api.describe_groups import DescribeGroupsRequest
 from penstock.core.wire.api.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
 from penstock.core.wire.stored.cluster_metadata import ConfigRecord
 from tests.node.world import fetch, found_in
@@ -21,7 +26,7 @@ from tests.settings_act.asking import (
     metadata,
     produce_request,
 )
-from tests.settings_act.trial import Trial
+from tests.settings_act.trial import NOTHING, Trial
 
 THREE_LISTENERS = {
     "listeners": "PLAINTEXT://127.0.0.1:9092,EXTRA://127.0.0.1:9094,CONTROLLER://127.0.0.1:9093",
@@ -49,6 +54,13 @@ def address(trial: Trial) -> tuple[str, int]:
 
 def brokers_behind_extra_listener(trial: Trial) -> int:
     return len(metadata(trial.begin(THREE_LISTENERS), listener="EXTRA").brokers)
+
+
+def error_of_rules(trial: Trial, settings: Mapping[str, str | None] = NOTHING) -> int:
+    """What who asks for all access rules hears."""
+    everything = DescribeAclsRequest(resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1)
+    code: int = trial.begin(settings).client().ask(everything).error_code
+    return code
 
 
 def starts(trial: Trial) -> bool:
@@ -98,6 +110,32 @@ def is_closed_when_idle(trial: Trial) -> bool:
     return client.connection.closing
 
 
+def is_closed_for_elements(trial: Trial) -> bool:
+    """Whether a client is cut off that asks for 5,000 groups."""
+    client = trial.begin(topic={}).client()
+    client.send(DescribeGroupsRequest(groups=["g"] * 5_000))
+    client.world.pass_time(0)
+    closed: bool = client.connection.closing
+    return closed
+
+
+def requests_that_may_go_on(trial: Trial) -> int:
+    """Of ten clients that all begin a request of a megabyte."""
+    world = trial.begin({"socket.request.max.bytes": "1000000"})
+    connections = [world.client().connection for _ in range(10)]
+    for connection in connections:
+        world.turn(partial(connection.feed, (999_000).to_bytes(4, "big") + bytes(100)))
+    return sum(connection.reading for connection in connections)
+
+
+def is_closed_for_slowness(trial: Trial) -> bool:
+    world = trial.begin()
+    connection = world.client().connection
+    world.turn(lambda: connection.feed(bytes(3)))
+    world.pass_time(10_000)
+    return connection.closing
+
+
 def is_closed_for_size(trial: Trial) -> bool:
     world = trial.begin(topic={})
     client = world.client()
@@ -122,6 +160,7 @@ def replies_before_reading_stops(trial: Trial) -> int:
     nobody = world.node.connect("10.0.0.1", 1)
     assert nobody is not None
     world.turn(lambda: nobody.feed(asked))
+    world.pass_time(0)
     return sum(type(part) is Slice for part in nobody.out)
 
 
@@ -240,6 +279,11 @@ def error_of_session_timeout(trial: Trial, session_timeout_ms: int) -> int:
     return code
 
 
+def errors_of_large_member(trial: Trial) -> list[int]:
+    """No answer, where it waits for others."""
+    return [answer.error_code for answer in join(trial.begin(), metadata=bytes(70_000)).replies()]
+
+
 def errors_of_second_member(trial: Trial) -> list[int]:
     """No answer, where it waits for the first member to join again."""
     world = trial.begin()
@@ -247,3 +291,14 @@ def errors_of_second_member(trial: Trial) -> list[int]:
     world.jump(0)
     assert first.replies()
     return [answer.error_code for answer in join(world).replies()]
+
+
+def scrubs(trial: Trial) -> bool:
+    """Whether a sealed segment is read without anybody asking for it."""
+    world = trial.begin(topic={"segment.ms": "1000"})
+    append(world, "a=1")
+    world.jump(2_000)
+    append(world, "b=1")
+    world.jump(25 * 3_600_000)
+    world.pass_time(2_000)
+    return world.node.metrics.scrubbed_bytes > 0

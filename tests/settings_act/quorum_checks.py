@@ -128,7 +128,7 @@ class Silence:
         self.dialled: list[WireEvents] = []
         self.addresses: set[tuple[str, int]] = set()
 
-    def dial(self, host: str, port: int, events: WireEvents) -> Silence:
+    def dial(self, host: str, port: int, events: WireEvents, listener: str = "") -> Silence:
         self.dialled.append(events)
         self.addresses.add((host, port))
         return self
@@ -153,7 +153,11 @@ class Voter(World):
         self.network = Silence()
         super().__init__({name: value for name, value in given.items() if value is not None}, disk, start=False)
         self.node = make_node(
-            BrokerSettings(self.file()), self.files, Seeded(1), lambda *note: self.notes.append(note), self.network
+            BrokerSettings(self.file()),
+            self.files,
+            Seeded(1),
+            lambda fact: self.notes.append((fact.level, fact.text)),
+            self.network,
         )
         self.start()
 

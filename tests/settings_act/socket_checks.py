@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import select
 import socket
-from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+import ssl
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack, redirect_stderr
+from io import StringIO
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
+from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
 
 from penstock.core.base.settings import BrokerSettings
+from penstock.core.node.observing.event_log import Tell
 from penstock.core.records.build import build_batch
 from penstock.core.wire.api.create_topics import CreatableTopic, CreateTopicsRequest
 from penstock.core.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -38,16 +44,16 @@ DROPPED_AFTER_S = 0.3
 Visit = Callable[[Host], Awaitable[Any]]
 
 
-def visit(trial: Trial, what: Visit, others: Settings = NOTHING) -> Any:
+def visit(trial: Trial, what: Visit, others: Settings = NOTHING, tell: Tell | None = lambda fact: None) -> Any:
     """Start a real node, look at it on its own loop, and stop it."""
     with TemporaryDirectory() as folder, make_runner() as runner:
         given = {**BASE, "log.dirs": folder, **trial.settings(others)}
         settings = BrokerSettings({name: value for name, value in given.items() if value is not None})
-        return runner.run(_visit(settings, what))
+        return runner.run(_visit(settings, what, tell))
 
 
-async def _visit(settings: BrokerSettings, what: Visit) -> Any:
-    host = Host(settings, lambda level, text: None)
+async def _visit(settings: BrokerSettings, what: Visit, tell: Tell | None) -> Any:
+    host = Host(settings, tell)
     try:
         await host.start()
         found = await what(host)
@@ -153,7 +159,21 @@ def buffer_bytes(trial: Trial, option: int) -> int:
     return found
 
 
-# Metrics
+# Logs and metrics
+
+
+def logs_objects(trial: Trial) -> bool:
+    """Whether what a node says on stderr is JSON, line by line."""
+    said = StringIO()
+
+    async def look(host: Host) -> None:
+        pass
+
+    with redirect_stderr(said):
+        visit(trial, look, tell=None)
+    lines = said.getvalue().splitlines()
+    assert lines, "a node says that it is ready"
+    return all(line.startswith("{") and json.loads(line)["component"] for line in lines)
 
 
 def has_metrics(trial: Trial) -> bool:
@@ -168,6 +188,46 @@ def has_metrics_at(trial: Trial, at: str) -> bool:
         return await asyncio.to_thread(_is_answered, at, host.http_port)
 
     return bool(visit(trial, look, {"penstock.metrics.port": "0"}))
+
+
+def metrics_answer(trial: Trial, credentials: str = "", **others: str) -> int:
+    """With which status whoever asks is answered."""
+
+    async def look(host: Host) -> int:
+        return await asyncio.to_thread(_status, host.http_port, credentials)
+
+    return int(visit(trial, look, _with_metrics(others)))
+
+
+def _with_metrics(others: Mapping[str, str]) -> Settings:
+    return {"penstock.metrics.port": "0", **{name.replace("_", "."): value for name, value in others.items()}}
+
+
+def _status(port: int | None, credentials: str) -> int:
+    told = {"Authorization": f"Basic {b64encode(credentials.encode()).decode()}"} if credentials else {}
+    try:
+        with urlopen(HttpRequest(f"http://{LOOPBACK}:{port}/metrics", headers=told), timeout=TIMEOUT_S) as answer:
+            return int(answer.status)
+    except HTTPError as refused:
+        return refused.code
+
+
+def speaks_tls(trial: Trial, **store: str) -> bool:
+    """Whether metrics are behind a handshake."""
+
+    async def look(host: Host) -> bool:
+        return await asyncio.to_thread(_shakes_hands, host.http_port)
+
+    return bool(visit(trial, look, _with_metrics(store)))
+
+
+def _shakes_hands(port: int | None) -> bool:
+    context = ssl._create_unverified_context()
+    try:
+        with urlopen(f"https://{LOOPBACK}:{port}/metrics", timeout=TIMEOUT_S, context=context) as answer:
+            return bool(answer.status == 200)
+    except URLError:
+        return False
 
 
 def _is_answered(at: str, port: int | None) -> bool:

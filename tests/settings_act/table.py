@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from penstock.core.base.errors import ErrorCode
+from penstock.core.base.settings.authorizer_rules import STANDARD_AUTHORIZER
 from penstock.core.base.settings.rules import RACK_AWARE_SELECTOR
 from penstock.core.records.codecs import Codec
 from tests.settings_act import cluster_checks as cluster
@@ -14,21 +15,27 @@ from tests.settings_act import log_checks as log
 from tests.settings_act import node_checks as node
 from tests.settings_act import quorum_checks as quorum
 from tests.settings_act import replica_checks as replica
+from tests.settings_act import security_checks as security
 from tests.settings_act import socket_checks as sockets
+from tests.settings_act import tls_checks as tls
+from tests.settings_act import transaction_checks as transactions
+from tests.settings_act.consumer_groups_table import OF_CONSUMER_GROUPS
+from tests.settings_act.encryption_table import OF_ENCRYPTION
+from tests.settings_act.limits_table import OF_LIMITS
 from tests.settings_act.log_checks import HOUR_MS
-from tests.settings_act.trial import Flip, Trial
+from tests.settings_act.metrics_table import OF_METRICS
+from tests.settings_act.oauth_table import OF_OAUTH
+from tests.settings_act.schemas_table import OF_SCHEMAS
+from tests.settings_act.trial import Flip, on
+from tests.tls.certificates import STORE_PASSWORD
 
 NONE = ErrorCode.NONE
+FORBIDDEN = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 BOTH = ["k=1", "k=2", "x=1"]
 LATEST = ["k=2", "x=1"]
 UNLIMITED = "9223372036854775807"
 SLOW = "10000"
 LOG_FILE = "t-0/00000000000000000000.log"
-
-
-def on(observe: Callable[..., object], *args: Any, **named: Any) -> Callable[[Trial], object]:
-    """An observation with its particulars."""
-    return lambda trial: observe(trial, *args, **named)
 
 
 TOPIC: Final[Mapping[str, Flip]] = {
@@ -64,9 +71,15 @@ TOPIC: Final[Mapping[str, Flip]] = {
     "min.compaction.lag.ms": Flip(log.after_compaction, ("0", LATEST), ("3600000", BOTH)),
     "min.insync.replicas": Flip(replica.error_of_lone_leader, ("1", NONE), ("2", ErrorCode.NOT_ENOUGH_REPLICAS)),
     "penstock.acks.required": Flip(log.error_of_one_ack, ("any", NONE), ("all", ErrorCode.INVALID_REQUIRED_ACKS)),
+    "penstock.batch.records.max": Flip(log.error_of_two_records, ("1000000", NONE), ("1", ErrorCode.MESSAGE_TOO_LARGE)),
+    "penstock.batch.unpacked.bytes.max": Flip(
+        log.error_of_inflating, ("67108864", NONE), ("1024", ErrorCode.MESSAGE_TOO_LARGE)
+    ),
+    "penstock.batch.validation": Flip(log.error_of_lie, ("header", NONE), ("records", ErrorCode.INVALID_RECORD)),
     "penstock.sealed.compression.type": Flip(
         log.codecs_after_sealing, ("none", [Codec.NONE, Codec.NONE]), ("zstd", [Codec.ZSTD, Codec.NONE])
     ),
+    **OF_SCHEMAS,
     "retention.bytes": Flip(log.kept_by_size, ("-1", ["a=1", "b=1", "c=1"]), ("100", ["b=1", "c=1"])),
     "retention.ms": Flip(on(log.kept_after, 600_000), ("604800000", ["a=1"]), ("60000", [])),
     "segment.bytes": Flip(log.segments_of_large_batches, ("1073741824", 1), ("1048576", 3)),
@@ -99,6 +112,9 @@ _OF_TOPICS: Final[Mapping[str, Flip]] = {
     "log.cleaner.min.cleanable.ratio": TOPIC["min.cleanable.dirty.ratio"],
     "log.cleaner.min.compaction.lag.ms": TOPIC["min.compaction.lag.ms"],
     "penstock.acks.required": TOPIC["penstock.acks.required"],
+    "penstock.batch.records.max": TOPIC["penstock.batch.records.max"],
+    "penstock.batch.unpacked.bytes.max": TOPIC["penstock.batch.unpacked.bytes.max"],
+    "penstock.batch.validation": TOPIC["penstock.batch.validation"],
     "penstock.sealed.compression.type": TOPIC["penstock.sealed.compression.type"],
     "log.retention.bytes": TOPIC["retention.bytes"],
     "log.retention.ms": Flip(on(log.kept_after, 600_000), (None, ["a=1"]), ("60000", [])),
@@ -118,6 +134,16 @@ _OF_LOGS: Final[Mapping[str, Flip]] = {
     "log.cleaner.enable": Flip(log.after_compaction, ("true", LATEST), ("false", BOTH)),
     "log.cleaner.backoff.ms": Flip(log.after_a_short_rest, ("15000", BOTH), ("1000", LATEST)),
     "log.cleaner.dedupe.buffer.size": Flip(log.records_after_one_round, ("134217728", 9001), ("1048577", 18001)),
+    "penstock.batch.inline.bytes.max": Flip(log.is_read_elsewhere, ("16384", False), ("0", True)),
+    "penstock.batch.queue.bytes.max": Flip(
+        log.error_of_second_in_line, ("67108864", NONE), ("1048576", ErrorCode.REQUEST_TIMED_OUT)
+    ),
+    "penstock.producers.max": Flip(
+        log.error_after_another_producer, ("200000", ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), ("1", NONE)
+    ),
+    "penstock.producers.per.partition.max": Flip(
+        log.error_after_another_producer, ("10000", ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), ("1", NONE)
+    ),
     "producer.id.expiration.ms": Flip(
         on(log.error_of_gap, 700_000), ("86400000", ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), ("60000", NONE)
     ),
@@ -127,6 +153,51 @@ _OF_LOGS: Final[Mapping[str, Flip]] = {
         ("5000", NONE),
     ),
 }
+
+
+def _of_tls() -> Mapping[str, Flip]:
+    """Under the defaults there is neither a key nor anybody whom this node trusts."""
+    own, pem = tls.own(), {"ssl_keystore_type": "PEM"}
+    inline = {**pem, "ssl_keystore_certificate_chain": tls.text(own.certificate)}
+    store = {"ssl_keystore_location": own.pkcs12, "ssl_keystore_password": STORE_PASSWORD}
+    trust = {"ssl_truststore_location": own.trust12, "ssl_truststore_password": STORE_PASSWORD}
+    key = tls.text(own.key)
+    return {
+        "ssl.client.auth": Flip(tls.lets_in_whoever, ("none", True), ("required", False)),
+        "ssl.enabled.protocols": Flip(tls.version_spoken, ("TLSv1.2,TLSv1.3", "TLSv1.3"), ("TLSv1.2", "TLSv1.2")),
+        "ssl.endpoint.identification.algorithm": Flip(
+            on(tls.is_trusting, "elsewhere", ssl_truststore_type="PEM", ssl_truststore_location=own.ca),
+            ("https", False),
+            ("", True),
+        ),
+        "ssl.key.password": Flip(
+            on(tls.name_shown, **{**inline, "ssl_keystore_key": tls.locked_key()}),
+            (None, None),
+            (tls.KEY_PASSWORD, "CN=node"),
+        ),
+        "ssl.keystore.certificate.chain": Flip(
+            on(tls.name_shown, **pem, ssl_keystore_key=key), (None, None), (tls.text(own.certificate), "CN=node")
+        ),
+        "ssl.keystore.key": Flip(on(tls.name_shown, **inline), (None, None), (key, "CN=node")),
+        "ssl.keystore.location": Flip(on(tls.name_shown, **pem), (None, None), (own.pem, "CN=node")),
+        "ssl.keystore.password": Flip(
+            on(tls.name_shown, ssl_keystore_location=own.pkcs12), (None, None), (STORE_PASSWORD, "CN=node")
+        ),
+        "ssl.keystore.type": Flip(on(tls.name_shown, **store), ("JKS", "CN=node"), ("PEM", None)),
+        "ssl.principal.mapping.rules": Flip(
+            tls.principal_of_certificate, ("DEFAULT", "CN=Alice,O=Some"), ("RULE:^CN=(.*?),.*$/$1/L", "alice")
+        ),
+        "ssl.truststore.certificates": Flip(
+            on(tls.is_trusting, ssl_truststore_type="PEM"), (None, False), (tls.text(own.ca), True)
+        ),
+        "ssl.truststore.location": Flip(on(tls.is_trusting, ssl_truststore_type="PEM"), (None, False), (own.ca, True)),
+        "ssl.truststore.password": Flip(
+            on(tls.is_trusting, ssl_truststore_location=own.trust12), (None, False), (STORE_PASSWORD, True)
+        ),
+        "ssl.truststore.type": Flip(on(tls.is_trusting, **trust), ("JKS", True), ("PEM", False)),
+    }
+
+
 _OF_THE_NODE: Final[Mapping[str, Flip]] = {
     "node.id": Flip(node.node_id, ("1", [1]), ("7", [7])),
     "broker.id": Flip(node.node_id, ("1", [1]), ("7", [7])),
@@ -145,6 +216,17 @@ _OF_THE_NODE: Final[Mapping[str, Flip]] = {
         ("SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT", False),
         ("CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT", True),
     ),
+    "authorizer.class.name": Flip(
+        node.error_of_rules, ("", ErrorCode.SECURITY_DISABLED), (STANDARD_AUTHORIZER, FORBIDDEN)
+    ),
+    "super.users": Flip(
+        on(node.error_of_rules, {"authorizer.class.name": STANDARD_AUTHORIZER}),
+        ("", FORBIDDEN),
+        ("User:alice;User:ANONYMOUS", NONE),
+    ),
+    "allow.everyone.if.no.acl.found": Flip(
+        on(node.error_of_rules, {"authorizer.class.name": STANDARD_AUTHORIZER}), ("false", FORBIDDEN), ("true", NONE)
+    ),
     "auto.create.topics.enable": Flip(
         node.error_of_unknown_topic, ("true", NONE), ("false", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     ),
@@ -153,6 +235,7 @@ _OF_THE_NODE: Final[Mapping[str, Flip]] = {
     "default.replication.factor": Flip(
         node.error_of_new_topic, ("1", NONE), ("2", ErrorCode.INVALID_REPLICATION_FACTOR)
     ),
+    "penstock.scrub.bytes.per.second": Flip(node.scrubs, ("2097152", True), ("0", False)),
     "penstock.disk.full.ratio": Flip(node.takes_writes_on_a_full_disk, ("0.9", True), ("0.5", False)),
 }
 _OF_THE_CLUSTER: Final[Mapping[str, Flip]] = {
@@ -176,6 +259,7 @@ _OF_THE_CLUSTER: Final[Mapping[str, Flip]] = {
     "auto.balance.throttle.bytes.per.second": Flip(
         cluster.rate_of_balancing, ("10485760", "10485760"), ("1000000", "1000000")
     ),
+    "penstock.drained": Flip(cluster.leads_what_is_new, ("false", True), ("true", False)),
     "cordoned.log.dirs": Flip(cluster.takes_new_partitions, ("", True), ("*", False)),
     "leader.imbalance.check.interval.seconds": Flip(on(cluster.leader_after_a_while, 6_000), ("300", 3), ("5", 2)),
     "penstock.host": Flip(sockets.machine_of_node, (None, socket.gethostname()), ("here", "here")),
@@ -231,6 +315,23 @@ _OF_THE_QUORUM: Final[Mapping[str, Flip]] = {
     "internal.metadata.log.segment.bytes": Flip(on(node.segments_of_metadata, 1_000), (None, 1), ("1000", 3)),
 }
 _OF_REQUESTS: Final[Mapping[str, Flip]] = {
+    "connection.failed.authentication.delay.ms": Flip(security.is_told_at_once_of_failure, ("100", False), ("0", True)),
+    "connections.max.reauth.ms": Flip(security.lifetime_ms, ("0", 0), ("60000", 60_000)),
+    "sasl.enabled.mechanisms": Flip(
+        security.mechanisms_offered, ("PLAIN", ["PLAIN"]), ("PLAIN,SCRAM-SHA-512", ["PLAIN", "SCRAM-SHA-512"])
+    ),
+    "sasl.mechanism.controller.protocol": Flip(
+        security.mechanism_towards_controllers, ("PLAIN", "PLAIN"), ("SCRAM-SHA-256", "SCRAM-SHA-256")
+    ),
+    "sasl.mechanism.inter.broker.protocol": Flip(
+        security.mechanism_between_brokers, ("PLAIN", "PLAIN"), ("SCRAM-SHA-256", "SCRAM-SHA-256")
+    ),
+    "sasl.server.max.receive.size": Flip(security.is_closed_for_a_kilobyte, ("524288", False), ("500", True)),
+    "security.inter.broker.protocol": Flip(
+        security.port_between_brokers, ("PLAINTEXT", 9092), ("SASL_PLAINTEXT", 9094)
+    ),
+    **_of_tls(),
+    **OF_OAUTH,
     "max.connections": Flip(node.connections_taken, ("2147483647", node.CONNECTIONS), ("3", 3)),
     "max.connections.per.ip": Flip(node.connections_taken, ("2147483647", node.CONNECTIONS), ("2", 2)),
     "max.connections.per.ip.overrides": Flip(
@@ -238,9 +339,13 @@ _OF_REQUESTS: Final[Mapping[str, Flip]] = {
     ),
     "connections.max.idle.ms": Flip(node.is_closed_when_idle, ("600000", False), ("30000", True)),
     "socket.request.max.bytes": Flip(node.is_closed_for_size, ("104857600", False), ("4096", True)),
+    "queued.max.request.bytes": Flip(node.requests_that_may_go_on, ("-1", 10), ("8000000", 2)),
+    "penstock.frames.unfinished.bytes.max": Flip(node.requests_that_may_go_on, ("201326592", 10), ("8000000", 2)),
+    "penstock.frame.stall.ms.max": Flip(node.is_closed_for_slowness, ("30000", False), ("5000", True)),
     "fetch.max.bytes": Flip(node.bytes_of_fetch, ("57671680", 2), ("1024", 1)),
     "max.incremental.fetch.session.cache.slots": Flip(node.gets_session, ("1000", True), ("0", False)),
     "max.request.partition.size.limit": Flip(node.partitions_of_page, ("2000", 3), ("2", 2)),
+    "penstock.request.elements.max": Flip(node.is_closed_for_elements, ("130000", False), ("1000", True)),
     "penstock.connection.slots.max": Flip(node.served_behind_a_waiting_one, ("100", True), ("1", False)),
     "penstock.connection.bytes.max": Flip(node.replies_before_reading_stops, ("4194304", 10), ("65536", 2)),
 }
@@ -264,6 +369,9 @@ _OF_GROUPS: Final[Mapping[str, Flip]] = {
     "group.min.session.timeout.ms": Flip(
         on(node.error_of_session_timeout, 5_000), ("6000", ErrorCode.INVALID_SESSION_TIMEOUT), ("1000", NONE)
     ),
+    "penstock.group.members.bytes.max": Flip(
+        node.errors_of_large_member, ("33554432", []), ("65536", [ErrorCode.COORDINATOR_NOT_AVAILABLE])
+    ),
     "group.max.size": Flip(node.errors_of_second_member, ("2147483647", []), ("1", [ErrorCode.GROUP_MAX_SIZE_REACHED])),
 }
 _OF_SOCKETS: Final[Mapping[str, Flip]] = {
@@ -277,14 +385,45 @@ _OF_SOCKETS: Final[Mapping[str, Flip]] = {
         on(sockets.buffer_bytes, socket.SO_RCVBUF), ("102400", 204800), ("32768", 65536)
     ),
     "socket.send.buffer.bytes": Flip(on(sockets.buffer_bytes, socket.SO_SNDBUF), ("102400", 204800), ("32768", 65536)),
-    "penstock.metrics.host": Flip(
-        on(sockets.has_metrics_at, sockets.OTHER_LOOPBACK),
-        (sockets.LOOPBACK, False),
-        (sockets.OTHER_LOOPBACK, True),
-    ),
-    "penstock.metrics.port": Flip(sockets.has_metrics, ("-1", False), ("0", True)),
     "penstock.open.files.max": Flip(on(sockets.open_files_within, 16), ("16384", False), ("16", True)),
-    "penstock.response.bytes.max": Flip(sockets.makes_slow_readers_wait, ("268435456", False), ("1048576", True)),
+    "penstock.response.bytes.max": Flip(sockets.makes_slow_readers_wait, ("134217728", False), ("1048576", True)),
+}
+_OF_TRANSACTIONS: Final[Mapping[str, Flip]] = {
+    "transaction.partition.verification.enable": Flip(
+        transactions.error_without_a_coordinator, ("true", ErrorCode.NOT_ENOUGH_REPLICAS), ("false", NONE)
+    ),
+    "add.partitions.to.txn.retry.backoff.ms": Flip(
+        transactions.questions_while_the_last_one_ends, ("20", 6), ("50", 3)
+    ),
+    "add.partitions.to.txn.retry.backoff.max.ms": Flip(
+        transactions.questions_while_the_last_one_ends, ("100", 6), ("0", 1)
+    ),
+    "transaction.max.timeout.ms": Flip(
+        on(transactions.error_of_timeout, 600_000),
+        ("900000", NONE),
+        ("60000", ErrorCode.INVALID_TRANSACTION_TIMEOUT),
+    ),
+    "transactional.id.expiration.ms": Flip(
+        on(transactions.is_known_after, 2 * HOUR_MS), ("604800000", True), ("60000", False)
+    ),
+    "transaction.remove.expired.transaction.cleanup.interval.ms": Flip(
+        on(transactions.is_known_after, 20_000, **{"transactional.id.expiration.ms": "5000"}),
+        ("3600000", True),
+        ("1000", False),
+    ),
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": Flip(
+        on(transactions.state_after_timeout, 5_000), ("10000", "Ongoing"), ("1000", "CompleteAbort")
+    ),
+    "transaction.two.phase.commit.enable": Flip(
+        transactions.error_of_two_phases, ("false", ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), ("true", NONE)
+    ),
+    "transaction.state.log.num.partitions": Flip(transactions.partitions_of_the_log, ("50", 50), ("3", 3)),
+    "transaction.state.log.min.isr": Flip(transactions.in_sync_of_the_log, ("2", "2"), ("3", "3")),
+    "transaction.state.log.replication.factor": Flip(transactions.copies_of_the_log, ("3", 3), ("1", 1)),
+    "transaction.state.log.segment.bytes": Flip(
+        transactions.segment_bytes_of_the_log, ("104857600", "104857600"), ("1048576", "1048576")
+    ),
+    "unstable.api.versions.enable": Flip(transactions.newest_init_producer_id, ("false", 5), ("true", 6)),
 }
 BROKER: Final[Mapping[str, Flip]] = {
     **_OF_TOPICS,
@@ -293,7 +432,13 @@ BROKER: Final[Mapping[str, Flip]] = {
     **_OF_THE_CLUSTER,
     **_OF_REPLICAS,
     **_OF_THE_QUORUM,
+    **OF_ENCRYPTION,
+    **OF_LIMITS,
+    **OF_METRICS,
+    **OF_SCHEMAS,
     **_OF_REQUESTS,
     **_OF_GROUPS,
+    **OF_CONSUMER_GROUPS,
     **_OF_SOCKETS,
+    **_OF_TRANSACTIONS,
 }

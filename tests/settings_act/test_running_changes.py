@@ -67,7 +67,7 @@ def test_recovery_forgets_producers_by_what_was_set_while_running() -> None:
         (ALL, {"max.connections.per.ip": "0"}),
         (ALL, {"max.connections.per.ip.overrides": "nonsense"}),
         (ALL, {"log.cleaner.dedupe.buffer.size": "1"}),
-        (ONE, {"ssl.keystore.location": "/keys"}),
+        (ONE, {"ssl.cipher.suites": "TLS_AES_128_GCM_SHA256"}),
         (ONE, {"listeners": "PLAINTEXT://127.0.0.1:19092,CONTROLLER://127.0.0.1:9093"}),
         (ONE, {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,EXTRA:PLAINTEXT"}),
         (ONE, {"num.partitions": "3"}),

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from penstock.core.metadata.configs import SET
 from penstock.core.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE, PartitionImage
-from penstock.core.node.link import Address, Answered
+from penstock.core.node.links.link import Address, Answered
 from penstock.core.node.node import Node
 from penstock.core.records.build import build_batch
 from penstock.core.wire.api.create_topics import (
@@ -131,7 +131,7 @@ class Town:
     def begin(self) -> Town:
         """Boot everybody, and give the value to those who run, where that is its place."""
         self.world.boot()
-        self.wait(lambda: all(map(self.serves, MACHINES)) and len(self.controllers()) == 1)
+        self.wait(lambda: all(map(self.serves, MACHINES)) and len(self.controllers()) == 1 and self._all_know_all())
         if self.trial.value is not None:
             if self.trial.place is Place.ALL_BROKERS:
                 self.alter(BROKER_RESOURCE, "", {self.trial.name: self.trial.value})
@@ -144,6 +144,11 @@ class Town:
         node = self.world.sites[number].node
         assert isinstance(node, Node), "it is down"
         return node
+
+    def _all_know_all(self) -> bool:
+        """Whether every node that runs knows every broker, and takes none for dead."""
+        images = [self.node(number).image for number in MACHINES if self.serves(number)]
+        return all(image.is_active(broker) for image in images for broker in MACHINES)
 
     def serves(self, number: int) -> bool:
         return self.world.sites[number].machine.running
@@ -191,13 +196,13 @@ class Town:
 
     # Clients
 
-    def send(self, number: int, request: Request) -> Future:
+    def send(self, number: int, request: Request, newest_version: int | None = None) -> Future:
         connection = Connection("client", self.world, number)
         self.wait(lambda: connection.ready.resolved)
-        return connection.ask(request, response_class(request.KEY))
+        return connection.ask(request, response_class(request.KEY), newest_version)
 
-    def ask(self, number: int, request: Request, within_s: float = SOON_S) -> Any:
-        answer = self.send(number, request)
+    def ask(self, number: int, request: Request, within_s: float = SOON_S, newest_version: int | None = None) -> Any:
+        answer = self.send(number, request, newest_version)
         self.wait(lambda: answer.resolved, within_s)
         return self.result(answer)
 

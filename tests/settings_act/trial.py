@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from penstock.core.base.settings import SettingError
 from penstock.core.metadata.configs import SET
@@ -104,3 +104,8 @@ class Flip(NamedTuple):
     observe: Callable[[Trial], object]
     default: tuple[str | None, object]
     other: tuple[str | None, object]
+
+
+def on(observe: Callable[..., object], *args: Any, **named: Any) -> Callable[[Trial], object]:
+    """An observation with its particulars."""
+    return lambda trial: observe(trial, *args, **named)

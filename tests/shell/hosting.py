@@ -38,7 +38,7 @@ def run(
 async def hosted(folder: Path, settings: dict[str, str] | None = None, direct: bool = True) -> AsyncIterator[Host]:
     notes: list[tuple[str, str]] = []
     given = node_settings({**SOCKETS, **(settings or {})}, str(folder), Ports())
-    host = Host(BrokerSettings(given), lambda *note: notes.append(note))
+    host = Host(BrokerSettings(given), lambda fact: notes.append((fact.level, fact.text)))
     host.server.direct = host.server.direct and direct
     try:
         await host.start()

@@ -7,12 +7,14 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvloop
 
-from penstock.core.node.link import Address
-from penstock.core.node.links import CONTROL, RAFT, Links
+from penstock.core.node.links.link import Address
+from penstock.core.node.links.links import Links
+from penstock.core.node.links.purposes import CONTROL, RAFT
 from penstock.core.wire.api.heartbeat import HeartbeatRequest
 from penstock.core.wire.api.metadata import MetadataRequest, MetadataResponse
 from penstock.core.wire.schema import Request, Response
@@ -231,6 +233,48 @@ def test_closing_leaves_no_handle_of_a_peer_that_does_not_read(tmp_path: Path, l
     run(test, loop)
 
 
+@each_loop
+def test_what_is_lost_can_be_reset_and_has_no_socket_for_that(tmp_path: Path, loop: Loop) -> None:
+    """As a link does that had asked something; behind TLS nothing is left of the transport by then."""
+
+    class Resets:
+        def __init__(self) -> None:
+            self.is_open = False
+            self.wire: Any = None
+            self.lost_times = 0
+
+        def opened(self) -> None:
+            self.is_open = True
+
+        def received(self, data: memoryview) -> None:
+            raise AssertionError("nobody answers")
+
+        def lost(self, refused: bool) -> None:
+            self.wire.reset()
+            self.lost_times += 1
+
+    class WithoutSocket:
+        def get_extra_info(self, name: str) -> None:
+            return None
+
+        def abort(self) -> None:
+            raise AssertionError("it is gone already")
+
+    async def test() -> None:
+        async with calling(tmp_path) as caller:
+            bound, address = listening()
+            events = Resets()
+            events.wire = caller.dialing.dial(*address, events)
+            peer = await accepted(bound)
+            await until(lambda: events.is_open, "it opens")
+            events.wire._transport = WithoutSocket()
+            peer.close()
+            await until(lambda: events.lost_times == 1, "it is lost")
+            bound.close()
+
+    run(test, loop)
+
+
 def test_a_mistake_of_ours_costs_one_connection(tmp_path: Path) -> None:
     class Clumsy:
         def __init__(self) -> None:
@@ -249,7 +293,7 @@ def test_a_mistake_of_ours_costs_one_connection(tmp_path: Path) -> None:
         async with calling(tmp_path) as caller:
             bound, address = listening()
             notes = list[str]()
-            caller.host.node._note = lambda level, text: notes.append(text)
+            caller.host.node.event_log._tell = lambda fact: notes.append(fact.text)
             events = Clumsy()
             caller.dialing.dial(*address, events)
             peer = await accepted(bound)

@@ -480,14 +480,15 @@ def test_a_whole_folder_is_synced(tmp_path: Path, by_one_call: bool, monkeypatch
         monkeypatch.setattr(whole_sync, "_syncfs", lambda: None)
     synced: list[str] = []
     one_by_one = whole_sync.sync_path
-    monkeypatch.setattr(whole_sync, "sync_path", lambda path: (synced.append(path), one_by_one(path)))
+    monkeypatch.setattr(whole_sync, "sync_path", lambda path, *how: (synced.append(path), one_by_one(path, *how)))
 
     async def test(bench: Bench) -> None:
         await bench.perform(ports.MakeDir(str(tmp_path / "folder")))
         bench.append(File(str(tmp_path / "folder" / "f")), b"x")
         assert await bench.perform(ports.SyncTree(str(tmp_path))) is None
         if not by_one_call:
-            assert sorted(synced) == [str(tmp_path), str(tmp_path / "folder"), str(tmp_path / "folder" / "f")]
+            assert sorted(synced[:-1]) == [str(tmp_path), str(tmp_path / "folder"), str(tmp_path / "folder" / "f")]
+            assert synced[-1] == str(tmp_path)
         failed = await bench.perform(ports.SyncTree(str(tmp_path / "missing")))
         assert failed.errno == errno.ENOENT
 
@@ -515,3 +516,18 @@ def test_half_of_the_files_a_process_may_open_are_for_connections(monkeypatch: p
     limits.append((1024, resource.RLIM_INFINITY))
     raise_files_limit()
     assert limits[-1] == (PROCESS_FILES_MAX, resource.RLIM_INFINITY)
+
+
+def test_a_limit_that_is_called_endless_and_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """macOS refuses more than `kern.maxfilesperproc`."""
+    limits = [(256, resource.RLIM_INFINITY)]
+
+    def set_limit(_: int, wanted: tuple[int, int]) -> None:
+        if wanted[0] > 61_440:
+            raise ValueError("current limit exceeds maximum limit")
+        limits.append(wanted)
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
+    monkeypatch.setattr(resource, "setrlimit", set_limit)
+    raise_files_limit()
+    assert limits[1:] == [(32_768, resource.RLIM_INFINITY)]

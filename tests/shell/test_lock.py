@@ -65,3 +65,18 @@ def test_a_glance_at_the_lock_keeps_nobody_out(tmp_path: Path, monkeypatch: pyte
     assert try_lock(glance)
     monkeypatch.setattr(lock.time, "sleep", lambda seconds: os.close(glance))
     FolderLock(str(tmp_path)).release()
+
+
+def test_where_one_kind_of_lock_keeps_the_other_out_one_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """macOS: a process that had the first kind would be kept out by itself."""
+
+    def refuse(*_: object) -> None:
+        raise BlockingIOError
+
+    monkeypatch.setattr(lock, "KINDS_ARE_APART", False)
+    monkeypatch.setattr(lock.fcntl, "lockf", refuse)
+    owner = FolderLock(str(tmp_path))
+    assert is_locked(str(tmp_path))
+    owner.release()

@@ -12,9 +12,11 @@ import pytest
 import uvloop
 
 from penstock.core.base.settings import BrokerSettings
+from penstock.core.node.observing.event_log import Fact
 from penstock.core.wire.api.api_versions import ApiVersionsRequest
 from penstock.core.wire.api.metadata import MetadataRequest
-from penstock.shell.main import Host, _note, make_runner, serve
+from penstock.shell.event_lines import printing
+from penstock.shell.main import Host, make_runner, serve
 from penstock.shell.outbox import CHUNK_BYTES, GATHERED_BYTES_MAX, Outbox
 from penstock.testing.serving import Ports, node_settings
 from tests.node.world import fetch, found_in, produce, values_of
@@ -406,7 +408,7 @@ def test_a_node_that_failed_before_anybody_waited_for_it_ends_all_the_same(tmp_p
 def test_words_that_nobody_takes_stop_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
         monkeypatch.setattr(sys, "stderr", full)
-        _note("error", "the disk is full")
+        printing(1)(Fact("error", "disk", "the disk is full"))
         with suppress(OSError):
             full.close()
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from penstock.core.base.ports import Entropy, Network
 from penstock.core.node.deadlines import Deadlines
-from penstock.core.node.link import Address
-from penstock.core.node.links import RAFT, Links
+from penstock.core.node.links.link import Address
+from penstock.core.node.links.links import Links
+from penstock.core.node.links.purposes import RAFT
 from penstock.core.wire.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from penstock.core.wire.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from penstock.core.wire.frames import FrameReader, parse_request_header
@@ -132,7 +133,7 @@ class GossipNode:
         dirty, self.dirty = self.dirty, []
         return dirty
 
-    def log(self, level: str, text: str) -> None:
+    def log(self, level: str, component: str, text: str, kind: str = "") -> None:
         raise AssertionError(f"nobody here breaks the protocol: {text}")
 
     def _ask_all(self) -> None:

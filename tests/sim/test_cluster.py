@@ -231,6 +231,7 @@ def check_calm_after(seed: int, machines: int) -> None:
     assert sum(count for what, count in cluster.world.trace.counts.items() if what.startswith("fault-")) >= FAULTS_MIN
 
 
+@pytest.mark.slow
 def test_a_storm_is_a_fact_of_its_seed() -> None:
     first, second, other = (weather_over(seed, 3).world for seed in (3, 3, 4))
     assert first.trace.digest == second.trace.digest

@@ -10,7 +10,9 @@ import pytest
 from penstock.sim.cluster_court import ClusterCourt
 from penstock.sim.events import (
     Acknowledged,
+    Attempted,
     Batch,
+    BlamedDisk,
     CommitAcknowledged,
     CommitRead,
     CommitSent,
@@ -22,14 +24,20 @@ from penstock.sim.events import (
     FetchAsked,
     FetchPart,
     Found,
+    Granted,
     GroupSaw,
     Held,
     InSync,
     Leads,
     Lingers,
+    LogState,
+    Noted,
+    Overburdened,
     Partition,
     Published,
     Read,
+    Repositioned,
+    Rotted,
     Sent,
     Stalled,
     TakenOffline,
@@ -50,6 +58,9 @@ WRITTEN = (Sent(BATCH), Acknowledged(BATCH, 0))
 COMMITTED = (CommitSent("g", P, 5), CommitAcknowledged("g", P, 5))
 ASKED = FetchAsked("reader", 1, {P: 3}, machine=1)
 SILENCE = FetchAnswered("reader", 1, ())
+GIVEN = FetchAnswered("reader", 1, (FetchPart(P, 0, 2, ((0, b"a"), (1, b"b")), next_offset=2),))
+DAMAGED = FetchAnswered("reader", 1, (FetchPart(P, 0, 5, (), damaged=True),))
+READ = (Watermark(LEADER, 2), replace(ASKED, positions={P: 0}), GIVEN)
 NEWS = FetchAnswered("reader", 1, (FetchPart(P, 0, 5, (), next_offset=5),))
 
 RIGHT: dict[str, Sequence[Event]] = {
@@ -59,10 +70,20 @@ RIGHT: dict[str, Sequence[Event]] = {
     "a watermark that rises": (Watermark(LEADER, 3), Watermark(LEADER, 5)),
     "a new leader that knows less": (Watermark(LEADER, 5), Watermark(replace(LEADER, epoch=4, machine=2), 3)),
     "equal replicas": (Held(P, {1: b"abc", 2: b"abc", 3: b"abc"}),),
+    "a replica in which a bit has flipped": (
+        Rotted(2, "/data/kept-0/0.log"),
+        Held(P, {1: b"abc", 2: b"abd", 3: b"abc"}),
+    ),
     "what was acknowledged is read": (*WRITTEN, Down(True, {}, machine=2), Read(P, 0, 2, ((0, b"a"), (1, b"b")))),
     "a machine that comes back with nothing": (*WRITTEN, Down(True, {}, machine=2), Up({}, 2)),
     "an end for each client": (EndSeen("a", P, 5), EndSeen("b", P, 3), EndSeen("a", P, 5)),
     "a fetch that is told news": (Watermark(LEADER, 5), ASKED, NEWS),
+    "a leader that has nothing but damage to tell": (
+        Rotted(1, "/data/kept-0/0.log"),
+        Watermark(LEADER, 5),
+        ASKED,
+        DAMAGED,
+    ),
     "nothing to tell": (Watermark(LEADER, 3), ASKED, Watermark(LEADER, 5), SILENCE),
     "a new leader that knows nothing yet": (
         Watermark(LEADER, 5),
@@ -91,19 +112,63 @@ RIGHT: dict[str, Sequence[Event]] = {
     ),
     "a group that goes over something twice": (GroupSaw("g", P, 0, 5), GroupSaw("g", P, 3, 8), GroupSaw("g", P, 8, 9)),
     "a commit, and a later one": (*COMMITTED, CommitSent("g", P, 9), CommitRead("g", P, 9, 0)),
+    "a follower that knows less than its leader": (
+        Watermark(LEADER, 5),
+        replace(ASKED, machine=2, near=True),
+        SILENCE,
+    ),
+    "a leader that names somebody nearer": (
+        Watermark(LEADER, 5),
+        ASKED,
+        FetchAnswered("reader", 1, (FetchPart(P, 0, 5, (), read_from=2),)),
+    ),
+    "a cut that is named": (
+        InSync(P, 5, {1: 7}),
+        Down(False, {P: LogState(0, 5, 7)}),
+        Noted(1, "warning", "kept-0 was cut, in a file"),
+        Up({P: LogState(0, 4, 4)}),
+    ),
+    "a cut of what was not safe": (
+        InSync(P, 3, {1: 7}),
+        Down(False, {P: LogState(0, 5, 7)}),
+        Up({P: LogState(0, 3, 3)}),
+    ),
+    "a batch that a rotten disk has damaged": (
+        Rotted(1, "/data/kept-0/0.log"),
+        replace(ASKED, positions={P: 0}),
+        DAMAGED,
+    ),
+    "a reader whom retention sent on": (Repositioned("reader", P, 3, 7),),
     "a long wait": (Waited("a", 20_000, excused=False),),
 }
 WRONG: dict[str, Sequence[Event]] = {
     "OneLeader": (LEADER, replace(LEADER, machine=2)),
     "WatermarkRisesInEpoch": (Watermark(LEADER, 5), Watermark(LEADER, 3)),
     "ReplicasAgree": (Held(P, {1: b"abc", 2: b"abc", 3: b"abd"}),),
+    "ReplicasAgree: the replicas differ:": (
+        Rotted(2, "/data/kept-0/0.log"),
+        Held(P, {1: b"abc", 2: b"abd", 3: b"abd"}),
+    ),
+    "ReplicasAgree: the replicas differ in length": (
+        Rotted(2, "/data/kept-0/0.log"),
+        Held(P, {1: b"abc", 2: b"ab", 3: b"abc"}),
+    ),
     # The power loss of one machine is no excuse.
     "AcknowledgedIsReadable": (*WRITTEN, Down(True, {}, machine=2), Read(P, 0, 1, ((0, b"a"),))),
     "EndsRise": (EndSeen("a", P, 5), EndSeen("a", P, 3)),
+    "FetchedIsCommitted": (*WRITTEN, Watermark(LEADER, 1), replace(ASKED, positions={P: 0}), GIVEN),
+    "FetchedStays: .* has b'b' at 0": (*WRITTEN[:1], *READ, Read(P, 0, 1, ((0, b"b"),))),
+    "FetchedStays: .* has it no more": (*WRITTEN[:1], *READ, Read(P, 0, 1, ((0, b"a"),))),
+    "CutsAreNamed": (InSync(P, 5, {1: 7}), Down(False, {P: LogState(0, 5, 7)}), Up({P: LogState(0, 4, 4)})),
+    "FetchedIsProduced: .* checksum": (Rotted(2, "/data/kept-0/0.log"), replace(ASKED, positions={P: 0}), DAMAGED),
+    "NobodyIsHurt: .* was granted": (Attempted("hostile", "lies"), Granted("hostile", "a batch")),
+    "NobodyIsHurt: machine 2 holds 5": (Overburdened(2, "things", 5, 4),),
+    "PositionsRise": (Repositioned("reader", P, 7, 3),),
     "LeadersTellNews": (Watermark(LEADER, 5), ASKED, SILENCE),
     "MetadataAgrees: machine 2 has other": (Published(1, 1, 7, "a"), Published(2, 1, 7, "b")),
     "MetadataAgrees: machine 1 went back": (Published(1, 1, 7, "a"), Published(1, 1, 6, "b")),
     "DisksFailFirst": (TakenOffline(P, 1, "no such file"),),
+    "DisksFailFirst: the node of machine 2": (BlamedDisk(2, "too many open files"),),
     "InSyncGoOn": (Stalled(P, 1, (1, 2), 4.2),),
     "InSyncHaveIt": (InSync(P, 5, {1: 7, 2: 4}),),
     "LeaseEndsFirst": (Trusts(1, 1),),

@@ -7,8 +7,9 @@ from functools import partial
 
 import pytest
 
-from penstock.sim.cluster_scenario import make_cluster, run_cluster_seed
-from penstock.sim.cluster_spec import ClusterSpec, draw_cluster
+from penstock.sim.cluster_making import make_cluster
+from penstock.sim.cluster_scenario import run_cluster_seed
+from penstock.sim.cluster_spec import NOTHING_BESIDE, ClusterSpec, Shares, draw_cluster
 from penstock.sim.errands import Errand
 from penstock.sim.report import Report
 from penstock.sim.scheduler import SECOND
@@ -42,6 +43,19 @@ FOUND_LATELY = ((913_940_047, 5), (400_440_785, 3), (768_420_251, 5), (768_420_7
 differed where nobody looks any more, below their start; logs that were taken offline because a file below a gap was
 to be synced before the disk had it, while their leaders waited for them; and a broker that was back before it was
 committed that it had handed over, and was sent away for that."""
+FOUND_ON_BAD_DISKS = ((724_000_001, 3), (724_000_007, 3), (724_000_041, 3), (724_000_168, 3))
+"""Voters that took themselves for alone, since all that named the others was damaged, and a disk whose refusal to take
+back a note was a refusal to take back a note; and a judge who took damage for nothing."""
+FOUND_WITH_CHAINS = ((908_670_161, 3), (551_230_017, 3), (551_230_068, 3))
+"""A replica that lacked the marker of a transaction, because rot had moved it to an offset that was cut off; a
+transaction that stayed open for as long as its coordinator's clock had been ahead; and a judge who asked a replica
+again and again for a batch that had rotted there, and no other one."""
+ALL_THAT_HARMS = Shares(near_readers=1.0, hostiles=1.0, failed_disks=1.0, rots=1.0, shortages=1.0, chains=1.0)
+BAD_DISKS = Shares(
+    near_readers=1.0, hostiles=1.0, failed_disks=1.0, rots=1.0, stagings=0.5, shortages=0.0, drains=0.0, chains=0.0
+)
+AS_BEFORE = Shares(near_readers=0.0, hostiles=0.0, failed_disks=0.0, rots=0.0, shortages=0.0, drains=0.0, chains=0.0)
+"""What these seeds drew when they showed something."""
 BRIEF_US = 8 * SECOND
 BRIEF_RECORDS = 100
 MUST_HAPPEN = ("records-acknowledged", "crash", "power-loss", "pause", "fault-cut", "fault-isolate", "Down", "Up")
@@ -51,7 +65,11 @@ MUST_HAPPEN_TOO = ("elections", "in-sync-shrinks", "truncations", "snapshot-load
 def brief(seed: int, storm: str = "") -> ClusterSpec:
     """A seed's workload, for a short while, with a storm of one's own."""
     return replace(
-        draw_cluster(seed, 3), storm=parse_storm(storm), errands=(), storm_us=BRIEF_US, records_min=BRIEF_RECORDS
+        draw_cluster(seed, 3, AS_BEFORE),
+        storm=parse_storm(storm),
+        errands=(),
+        storm_us=BRIEF_US,
+        records_min=BRIEF_RECORDS,
     )
 
 
@@ -65,15 +83,15 @@ def run(seed: int) -> Report:
 
 def run_found(seed: int) -> Report:
     """As it was when it showed something: before there were absences and other voters."""
-    drawn = draw_cluster(seed, 3, absences=0.0, reseatings=0.0, retentions=0.0, estrangements=0.0)
-    return run_cluster_seed(seed, drawn)
+    return run_cluster_seed(seed, draw_cluster(seed, 3, NOTHING_BESIDE))
 
 
 def run_found_since(seed: int, machines: int) -> Report:
     """As it was then: before two machines could lose sight of each other."""
-    return run_cluster_seed(seed, draw_cluster(seed, machines, estrangements=0.0))
+    return run_cluster_seed(seed, draw_cluster(seed, machines, replace(AS_BEFORE, estrangements=0.0)))
 
 
+@pytest.mark.slow
 def test_a_cluster_serves_its_clients() -> None:
     report = run_cluster_seed(1, brief(1))
     assert report.failure is None, report.failure
@@ -115,7 +133,9 @@ def test_every_drawn_run_is_large_enough() -> None:
 
 def test_an_absence_and_other_voters_come_beside_what_a_seed_draws_without_them() -> None:
     for seed in range(50):
-        drawn, without = draw_cluster(seed, 3, 1.0, 1.0), draw_cluster(seed, 3, 0.0, 0.0)
+        # Where metadata rots, nobody is unseated.
+        drawn = draw_cluster(seed, 3, Shares(absences=1.0, reseatings=1.0, rots=0.0))
+        without = draw_cluster(seed, 3, Shares(absences=0.0, reseatings=0.0, rots=0.0))
         assert set(without.storm) < set(drawn.storm)
         assert len(drawn.storm) == len(without.storm) + 1
         added = [errand.kind for errand in drawn.errands if errand not in without.errands]
@@ -128,14 +148,16 @@ def test_an_absence_and_other_voters_come_beside_what_a_seed_draws_without_them(
 def test_they_come_often_and_not_always() -> None:
     drawn = [draw_cluster(seed, 3) for seed in range(100)]
     dynamic = [spec for spec in drawn if spec.is_dynamic]
-    absent = [seed for seed, spec in enumerate(drawn) if spec.storm != draw_cluster(seed, 3, absences=0.0).storm]
+    absent = [
+        seed for seed, spec in enumerate(drawn) if spec.storm != draw_cluster(seed, 3, Shares(absences=0.0)).storm
+    ]
     assert 20 < len(dynamic) < 50
     assert 30 < len(absent) < 60
 
 
 def test_an_estrangement_is_one_more_cut() -> None:
     for seed in range(50):
-        drawn, without = (draw_cluster(seed, 5, estrangements=each) for each in (1.0, 0.0))
+        drawn, without = (draw_cluster(seed, 5, Shares(estrangements=each)) for each in (1.0, 0.0))
         (cut,) = set(drawn.storm) - set(without.storm)
         assert cut.kind == "cut"
         assert cut.for_us >= 10 * SECOND
@@ -177,10 +199,26 @@ def test_what_a_cluster_has_shown_since_is_mended(seed: int, machines: int) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "machines"), FOUND_LATELY)
 def test_what_a_cluster_has_shown_lately_is_mended(seed: int, machines: int) -> None:
-    run_all(lambda seed: run_cluster_seed(seed, draw_cluster(seed, machines)), [seed], ())
+    run_all(lambda seed: run_cluster_seed(seed, draw_cluster(seed, machines, AS_BEFORE)), [seed], ())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "machines"), FOUND_ESTRANGED)
 def test_what_an_estrangement_has_shown_is_mended(seed: int, machines: int) -> None:
-    run_all(lambda seed: run_cluster_seed(seed, draw_cluster(seed, machines, estrangements=1.0)), [seed], ())
+    run_all(
+        lambda seed: run_cluster_seed(seed, draw_cluster(seed, machines, replace(AS_BEFORE, estrangements=1.0))),
+        [seed],
+        (),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "machines"), FOUND_ON_BAD_DISKS)
+def test_what_bad_disks_have_shown_is_mended(seed: int, machines: int) -> None:
+    run_all(lambda seed: run_cluster_seed(seed, draw_cluster(seed, machines, BAD_DISKS)), [seed], ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "machines"), FOUND_WITH_CHAINS)
+def test_what_transactions_have_shown_on_bad_disks_is_mended(seed: int, machines: int) -> None:
+    run_all(lambda seed: run_cluster_seed(seed, draw_cluster(seed, machines, ALL_THAT_HARMS)), [seed], ())

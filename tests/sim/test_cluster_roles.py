@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.sim.cluster_scenario import run_cluster_seed
-from penstock.sim.cluster_spec import ClusterSpec, draw_cluster
+from penstock.sim.cluster_spec import ClusterSpec, Shares, draw_cluster
 from penstock.sim.report import Report
 from penstock.sim.scheduler import SECOND
 from penstock.sim.storm import parse_storm
@@ -23,7 +23,7 @@ BRIEF_RECORDS = 60
 
 
 def drawn(seed: int) -> ClusterSpec:
-    return replace(draw_cluster(seed, MACHINES, reseatings=0.0), controllers=CONTROLLERS)
+    return replace(draw_cluster(seed, MACHINES, Shares(reseatings=0.0, chains=0.0)), controllers=CONTROLLERS)
 
 
 def run(seed: int) -> Report:

@@ -43,6 +43,7 @@ def test_the_lines_in_the_module_s_own_words_are_errands() -> None:
         ("at 1 s grow grown to many", "names a number"),
         ("at 1 s set kept to 5", "names a setting"),
         ("at 1 s elect kept-0 to 2", "has no value"),
+        ("at 1 s drain kept-0", "needs a machine"),
         ("at 1 s delete kept segment.ms", "has no setting"),
         ("at one s delete kept", "not a time"),
         ("at 1 s delete", "not an errand"),

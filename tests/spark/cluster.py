@@ -13,7 +13,7 @@ from typing import Self
 import pyspark
 
 from tests.kafka_peer import free_ports
-from tests.spark.environment import WORKER_PATH
+from tests.spark.environment import QUICK_JAVA, WORKER_PATH
 from tests.waiting import wait_until
 
 LOOPBACK = "127.0.0.1"
@@ -23,7 +23,7 @@ WORKERS = 2
 WORKER_MEMORY = "1g"
 SPARK_HOME = Path(pyspark.__file__).parent
 CLASSES = "org.apache.spark.deploy"
-QUICK_JAVA = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
+QUICK_PROCESSES = {"JAVA_TOOL_OPTIONS": QUICK_JAVA}
 
 
 class StandaloneCluster:
@@ -84,7 +84,7 @@ class StandaloneCluster:
             "SPARK_LOCAL_IP": LOOPBACK,
             "SPARK_DAEMON_MEMORY": "256m",
             # Short lives are better spent than on compiling well; the executors inherit this.
-            **QUICK_JAVA,
+            **QUICK_PROCESSES,
             # The submission server listens on a fixed port, which two clusters would fight for.
             "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
             "SPARK_LOCAL_DIRS": str(self._folder),

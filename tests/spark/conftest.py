@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from penstock.spark.archive import house
 from penstock.spark.interpreter import worker_python
 from penstock.testing import Broker
-from tests.spark.environment import WORKER_PATH, calm_settings
+from tests.spark.environment import QUICK_SUBMIT, WORKER_PATH, calm_settings
 from tests.spark.stock import connector_jars
 
 MASTER = "local[2]"
@@ -25,6 +25,15 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """The sockets between Spark's driver and its JVM are closed when they are collected, which Python reports."""
     if item.get_closest_marker("spark") is not None:
         item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_java() -> Iterator[None]:
+    """For sessions of this process and of those that it starts."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in QUICK_SUBMIT.items():
+            environment.setenv(name, value)
+        yield
 
 
 @pytest.fixture(scope="session")

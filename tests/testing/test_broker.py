@@ -39,6 +39,24 @@ def test_a_script_that_never_closes_it_leaves_nothing_behind_either(beside: bool
     assert not Path(ran.stdout.strip()).exists()
 
 
+ABANDONED = """
+import atexit, threading
+from penstock.testing import Broker
+# What is registered first comes last.
+atexit.register(lambda: print("penstock" in [each.name for each in threading.enumerate()]))
+broker = Broker(folder={folder!r})
+broker.start()
+"""
+
+
+@pytest.mark.parametrize("is_given", [False, True])
+def test_the_interpreter_ends_without_a_node_at_work(is_given: bool, tmp_path: Path) -> None:
+    """A thread of a loop in C that comes back to an interpreter that is gone takes the process with it."""
+    script = ABANDONED.format(folder=str(tmp_path) if is_given else None)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert (ran.stdout, ran.stderr) == ("False\n", "")
+
+
 FORKED = """
 import os, sys
 from penstock.testing import Broker
@@ -97,22 +115,9 @@ def test_settings_reach_the_node() -> None:
             assert len(client.topic("orders").partitions) == 7
 
 
-@pytest.mark.parametrize("beside", [False, True])
-def test_a_setting_that_cannot_be_is_named(beside: bool) -> None:
-    broker = Broker({"num.partitions": "many"}, beside=beside)
-    with pytest.raises(BrokerFailed, match=r"num\.partitions"), broker:
-        pass
-    assert not broker.folder.exists()
-
-
 def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     with Broker(folder=tmp_path), pytest.raises(BrokerFailed, match=str(tmp_path)), Broker(folder=tmp_path):
         pass
-
-
-def test_only_a_process_can_be_killed() -> None:
-    with Broker() as broker, pytest.raises(AssertionError, match="beside=True"):
-        broker.kill()
 
 
 def test_a_broker_closes_what_it_opened() -> None:

@@ -5,6 +5,8 @@ from tests.tidy.imports import imports_of
 # Bottom to top; packages on one line are siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.base",),
+    ("core.sasl",),
+    ("core.sealing",),
     ("core.wire",),
     ("core.records",),
     ("core.log",),
@@ -18,12 +20,15 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "core.transactions",
         "core.schemas",
         "core.access",
+        "core.quotas",
         "core.delivery",
     ),
     ("core.node",),
     ("core.apis",),
+    ("tls", "oauth", "schemas"),
     ("shell",),
     ("client",),
+    ("api",),
     ("services",),
     ("spark",),
     ("sim",),
@@ -36,6 +41,7 @@ LEVEL_OF = {package: level for level, packages in enumerate(LAYERS) for package 
 FORBIDDEN: dict[str, frozenset[str]] = {
     # A client is not a part of the server, and must work where no server is.
     "client": frozenset({"core.node", "core.apis", "shell"}),
+    "api": frozenset({"core.node", "core.apis", "shell"}),
     # The simulator replaces the shell; what needs the real world cannot run in it.
     "sim": frozenset({"shell", "services", "spark"}),
     # Spark is optional: everybody must work without it.
@@ -50,12 +56,22 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "core": CODECS,
     "sim": CODECS,
     "client": CODECS,
-    "shell": CODECS | {"uvloop"},
+    # The library only where files are sealed.
+    "shell": CODECS | {"uvloop", "cryptography"},
+    # Only for PKCS12, and to make certificates.
+    "tls": frozenset({"cryptography"}),
+    # What checks the signatures of tokens; the same extra.
+    "oauth": frozenset({"jwt"}),
+    # What reads schemas of each format; an extra.
+    "schemas": frozenset({"avro", "fastavro", "google", "jsonschema_rs", "proto_schema_parser", "antlr4"}),
     "testing": frozenset({"pytest"}),
     # Reading as a member of a group is left to a client that has been doing it for years.
     "cli": frozenset({"typer", "rich", "click", "confluent_kafka"}),
-    "spark": frozenset({"pyspark", "pyarrow", "numpy", "pandas", "confluent_kafka", "typer", "rich"}),
-    "services": frozenset({"confluent_kafka"}),
+    "spark": frozenset(
+        {"pyspark", "pyarrow", "numpy", "pandas", "confluent_kafka", "typer", "rich", "fastavro", "google"}
+    ),
+    "api": frozenset({"confluent_kafka"}),
+    "services": frozenset({"confluent_kafka", "uvicorn"}),
 }
 
 

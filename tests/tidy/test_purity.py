@@ -6,10 +6,10 @@ from tests.tidy.purity import SIMULATOR_MODULES, purity_complaints
 from tests.tidy.tree import PACKAGE, module_of, python_files, report
 
 
-def test_the_core_is_pure() -> None:
+def test_the_core_and_the_schemas_are_pure() -> None:
     complaints = [
         complaint
-        for path in python_files(PACKAGE / "core")
+        for path in (*python_files(PACKAGE / "core"), *python_files(PACKAGE / "schemas"))
         for complaint in purity_complaints(module_of(path), path.read_text())
     ]
     assert not complaints, report(complaints)

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from penstock.core.base.ports import Pause, Steps
+from penstock.core.wire import encoder
 from penstock.core.wire.errors import DecodeError
-from penstock.core.wire.schema import Message
+from penstock.core.wire.schema import Message, Response
 from tests.examples import scaled
 from tests.wire import naive
 from tests.wire.arbitrary import Arbitrary
@@ -25,6 +27,31 @@ def test_bytes_are_equal_and_values_come_back(message: type[Message]) -> None:
             assert encoded == naive.encode(value, version)
             assert message.decode(encoded, version) == value
             assert naive.decode(message, encoded, version) == value
+
+
+def test_large_responses_are_encoded_alike_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoder, "PIECES_PER_TURN_MAX", 3)
+    source, rests = Arbitrary("turns"), 0
+    for message in all_messages():
+        if issubclass(message, Response):
+            for version in message.VERSIONS:
+                stepped = encoder.compile_stepped_encoder(message.SPEC, version, message.is_flexible(version))
+                value = source.message(message, version)
+                parts, pauses = drive(stepped(value, b""))
+                assert b"".join(parts) == value.encode(version)
+                rests += pauses
+    assert rests
+
+
+def drive(steps: Steps[Any]) -> tuple[Any, int]:
+    """The result, and how often others got their turn."""
+    pauses = 0
+    while True:
+        try:
+            assert isinstance(next(steps), Pause)
+        except StopIteration as stop:
+            return stop.value, pauses
+        pauses += 1
 
 
 def test_every_kind_of_buffer_decodes_to_the_same() -> None:

@@ -41,7 +41,10 @@ def judge(shop: Shop, counts: list[audit.Count]) -> int:
     complete = shop.failed == 0 and produced.acknowledged == produced.orders + produced.poison
     complete = complete and all(count.is_complete(produced) for count in counts)
     console.print(audit.table(produced, counts))
-    good = f"[green]Every branch has every one of {produced.orders:,} orders. Nothing was lost.[/]"
+    good = (
+        f"[green]Every branch has every one of {produced.orders:,} orders, once: nothing was lost and nothing written "
+        "twice, for readers that are read_committed.[/]"
+    )
     console.print(good if complete else "[red]The counts differ.[/]")
     return 0 if complete else 1
 

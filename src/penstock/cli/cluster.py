@@ -6,13 +6,17 @@ import typer
 
 from penstock.cli.cluster_balance import balance
 from penstock.cli.cluster_decommission import decommission
+from penstock.cli.cluster_drain import drain, undrain
+from penstock.cli.cluster_features import features
 from penstock.cli.cluster_health import health
 from penstock.cli.cluster_quorum import quorum
 from penstock.cli.cluster_reassign import reassign
+from penstock.cli.cluster_voters import add_voter, remove_voter
 from penstock.cli.output import Output, bytes_text, print_facts, print_json, print_rows, print_table
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
 from penstock.client.admin import Admin
-from penstock.client.quorum import describe_quorum
+from penstock.client.metadata import NO_NODE
+from penstock.client.quorum import known_quorum
 from penstock.core.wire.api_table import APIS
 from penstock.core.wire.registry import api_name
 
@@ -26,14 +30,14 @@ def info(
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, output: OutputOption = Output.TABLE, timeout: Timeout = TIMEOUT_SECONDS
 ) -> None:
     """Show the brokers, their data and the cluster's features."""
-    with connect(bootstrap, timeout) as client:
+    with connect(bootstrap, timeout) as client, client.within(timeout):
         admin = Admin(client)
-        cluster, features = admin.cluster(), admin.features()
-        topics, folders = client.topics(), admin.log_dirs()
-        controller = describe_quorum(client).leader
+        cluster, levels = admin.cluster(), admin.features()
+        topics, folders = client.topics(), admin.known_log_dirs()
+        controller = known_quorum(client).leader
     facts = {
         "cluster_id": cluster.cluster_id,
-        "controller": controller,
+        "controller": None if controller == NO_NODE else controller,
         "topics": len(topics),
         "partitions": sum(len(topic.partitions) for topic in topics),
     }
@@ -53,10 +57,10 @@ def info(
         )
     if output is Output.JSON:
         print_json(
-            facts | {"features": features, "brokers": [dict(zip(BROKER_COLUMNS, row, strict=True)) for row in rows]}
+            facts | {"features": levels, "brokers": [dict(zip(BROKER_COLUMNS, row, strict=True)) for row in rows]}
         )
         return
-    print_facts(output, facts | {"features": ", ".join(f"{name}={level}" for name, level in sorted(features.items()))})
+    print_facts(output, facts | {"features": ", ".join(f"{name}={level}" for name, level in sorted(levels.items()))})
     print()
     readable = [(*row[:3], "yes" if row[3] else None, ", ".join(row[4]), row[5], bytes_text(row[6])) for row in rows]
     print_table(BROKER_COLUMNS, readable)
@@ -82,6 +86,11 @@ def api_versions(
 
 app.command("health")(health)
 app.command("quorum")(quorum)
+app.command("add-voter")(add_voter)
+app.command("remove-voter")(remove_voter)
+app.command("features")(features)
 app.command("reassign")(reassign)
 app.command("balance")(balance)
 app.command("decommission")(decommission)
+app.command("drain")(drain)
+app.command("undrain")(undrain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from penstock.cli.cluster_picture import Picture, rate_bytes, take_picture
 from penstock.cli.output import Output, print_table
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, Execute, OutputOption, Timeout, connect
 from penstock.cli.talk import say
+from penstock.client.draining import Drains
 from penstock.client.metadata import NO_NODE, TopicPartition
 from penstock.client.moving import Mover
 from penstock.core.metadata.balancing import Aim, Planner, Shift
@@ -29,12 +31,7 @@ def balance(
     """Give leadership back to preferred leaders, and even out replicas and leaders over the brokers."""
     with connect(bootstrap, timeout) as client:
         picture = take_picture(client)
-        astray = [
-            TopicPartition(topic.name, each.number)
-            for topic in picture.topics
-            for each in topic.partitions
-            if each.leader not in (NO_NODE, each.replicas[0]) and each.replicas[0] in each.in_sync
-        ]
+        astray = _astray(picture, Drains(client).of(picture.alive))
         shifts = [] if leaders_only else _plan(picture)
         if output is Output.TABLE:
             _print_shares(picture, shifts)
@@ -48,6 +45,18 @@ def balance(
             if shifts:
                 carry_out(client, shifts, rate_bytes(throttle))
             say("the cluster is balanced")
+
+
+def _astray(picture: Picture, drained: Collection[int]) -> list[TopicPartition]:
+    """What the first replica could lead, and may."""
+    return [
+        TopicPartition(topic.name, each.number)
+        for topic in picture.topics
+        for each in topic.partitions
+        if each.leader not in (NO_NODE, each.replicas[0])
+        and each.replicas[0] in each.in_sync
+        and each.replicas[0] not in drained
+    ]
 
 
 def _plan(picture: Picture) -> list[Shift]:

@@ -8,13 +8,16 @@ from typing import Annotated, Final
 
 import typer
 
+from penstock.cli.arguments import at_least
 from penstock.cli.cluster_moves import DEFAULT_THROTTLE, Throttle, carry_out, show_plan
 from penstock.cli.cluster_picture import Picture, names_text, numbers_text, rate_bytes, take_picture
+from penstock.cli.node_settings import has_joined
 from penstock.cli.output import Output
 from penstock.cli.plain import DATA_DIR
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
 from penstock.cli.talk import Refused, say
 from penstock.client.blocking import Client
+from penstock.client.draining import Drains
 from penstock.client.errors import ClientError
 from penstock.client.moving import Mover
 from penstock.client.quorum import describe_quorum, registered_brokers, remove_voter, unregister_broker
@@ -30,7 +33,7 @@ POLL_SECONDS: Final = 0.2
 
 
 def decommission(
-    node: Annotated[int, typer.Argument(metavar="NODE", min=0, help="The number of the node.")],
+    node: Annotated[int, typer.Argument(metavar="NODE", callback=at_least(0), help="The number of the node.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would move.")] = False,
     throttle: Throttle = DEFAULT_THROTTLE,
     data_dir: Annotated[
@@ -60,9 +63,12 @@ def decommission(
             return
         _leave_quorum(client, node)
         _stop(client, node, data_dir)
+        consequence = _note(client, node, data_dir)
         Mover(client).forget_cordon(node)
+        with suppress(ClientError):
+            Drains(client).end(node)
         unregister_broker(client, node)
-    say(f"node {node} is no longer part of the cluster; its folder can be deleted")
+    say(f"node {node} is no longer part of the cluster; {consequence}")
 
 
 def _check(picture: Picture, node: int) -> None:
@@ -134,7 +140,7 @@ def _stop(client: Client, node: int, data_dir: str) -> None:
     if stop_local_node(data_dir, node, client.cluster.cluster_id):
         say(f"node {node} of {data_dir} is stopped")
     elif _serves(client, node):
-        say(f"stop node {node} now: this waits until it is gone")
+        say(f"stop node {node} now: this waits until it is gone (--data-dir names the folder of a `penstock up`)")
     deadline = time.monotonic() + STOP_SECONDS_MAX
     while _serves(client, node):
         if time.monotonic() > deadline:
@@ -142,6 +148,18 @@ def _stop(client: Client, node: int, data_dir: str) -> None:
                 f"node {node} still runs", f"stop it, and run this again: penstock cluster decommission {node}"
             )
         time.sleep(POLL_SECONDS)
+
+
+def _note(client: Client, node: int, data_dir: str) -> str:
+    """Make sure that a node of a local cluster stays away; gives what a person may do with its folder."""
+    from penstock.cli.local_node import find_local_node
+
+    local = find_local_node(data_dir, node, client.cluster.cluster_id)
+    if local is None:
+        return "its folder can be deleted, and must not be started again"
+    local.make_former()
+    # Those that began the cluster are counted by their folders.
+    return "its folder can be deleted" if has_joined(local.text()) else "`penstock up` leaves it out"
 
 
 def _serves(client: Client, node: int) -> bool:

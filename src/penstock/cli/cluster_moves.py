@@ -1,31 +1,24 @@
-"""Moves as commands show them and carry them out: some at a time, under a throttle, with their progress on stderr."""
+"""Moves as commands show them and carry them out: some at a time, under a throttle."""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import typer
 
 from penstock.cli.cluster_picture import Picture, numbers_text, parse_rate
+from penstock.cli.cluster_progress import Progress
 from penstock.cli.output import Output, bytes_text, print_json, print_table
 from penstock.cli.talk import say
-from penstock.client.admin import Admin
 from penstock.client.blocking import Client
-from penstock.client.errors import ClientError
 from penstock.client.metadata import TopicPartition
 from penstock.client.moving import Copies, Mover
-from penstock.client.quorum import registered_brokers
 from penstock.core.metadata.balancing import Shift
 
 AT_ONCE_MAX: Final = 20
 """Partitions that are on their way at one time."""
 MOVES_SHOWN_MAX: Final = 40
-POLL_SECONDS: Final = 0.1
-POLL_SECONDS_MAX: Final = 1.0
-REPORT_SECONDS: Final = 2.0
 DEFAULT_THROTTLE: Final = "10M"
 Throttle = Annotated[
     str,
@@ -88,13 +81,14 @@ def carry_out(client: Client, shifts: Sequence[Shift], throttle: int | None) -> 
     mover = Mover(client)
     reordered = [shift for shift in shifts if not shift.coming and not shift.going]
     copied = [shift for shift in shifts if shift not in reordered]
+    progress = Progress(client, {place_of(shift): shift.coming for shift in copied})
     try:
         if reordered:
             mover.move({place_of(shift): shift.after for shift in reordered})
         for first in range(0, len(copied), AT_ONCE_MAX):
             bunch = copied[first : first + AT_ONCE_MAX]
             begin(mover, bunch, throttle)
-            wait(client, mover, [place_of(shift) for shift in bunch], f"{first} of {len(copied)} partitions have moved")
+            progress.wait(mover, [place_of(shift) for shift in bunch])
             end(mover, bunch, throttle)
     except KeyboardInterrupt:
         say("what has begun goes on: `penstock cluster reassign --wait` waits for it and takes the throttle away")
@@ -122,68 +116,3 @@ def _copies(shifts: Iterable[Shift]) -> dict[TopicPartition, Copies]:
 
 def involved(copies: Mapping[TopicPartition, Copies]) -> set[int]:
     return {broker for each in copies.values() for broker in (*each.sources, *each.coming)}
-
-
-def wait(client: Client, mover: Mover, places: Collection[TopicPartition], done: str) -> None:
-    """Until nothing of this moves any more, however long that takes."""
-    progress = Progress(client, done)
-    pause = POLL_SECONDS
-    while moving := mover.under_way(places):
-        progress.report({where: each.adding for where, each in moving.items()})
-        time.sleep(pause)
-        pause = min(2 * pause, POLL_SECONDS_MAX)
-    progress.end()
-
-
-class Progress:
-    """A line on stderr that is written over where there is a terminal, and a line now and then where there is none."""
-
-    def __init__(self, client: Client, done: str) -> None:
-        self._client = client
-        self._done = done
-        self._next = time.monotonic() + REPORT_SECONDS
-        self._warned: set[int] = set()
-        self._is_open = False
-
-    def report(self, adding: Mapping[TopicPartition, Sequence[int]]) -> None:
-        if time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + REPORT_SECONDS
-        line = f"{self._done}, {len(adding)} are moving{self._copied(adding)}"
-        if sys.stderr.isatty():
-            print(f"\r{line:<100}", end="", file=sys.stderr, flush=True)
-            self._is_open = True
-        else:
-            say(line)
-        self._warn(adding)
-
-    def end(self) -> None:
-        if self._is_open:
-            print(file=sys.stderr, flush=True)
-            self._is_open = False
-
-    def _copied(self, adding: Mapping[TopicPartition, Sequence[int]]) -> str:
-        """How much has been copied, where all brokers tell."""
-        try:
-            held = {
-                (folder.broker, where): size
-                for folder in Admin(self._client).log_dirs()
-                for where, size in folder.sizes.items()
-            }
-        except ClientError:
-            return ""
-        whole: dict[TopicPartition, int] = {}
-        for (_, where), size in held.items():
-            whole[where] = max(whole.get(where, 0), size)
-        copied = sum(held.get((broker, where), 0) for where, brokers in adding.items() for broker in brokers)
-        total = sum(whole.get(where, 0) * len(brokers) for where, brokers in adding.items())
-        return f": {bytes_text(copied)} of {bytes_text(total)} are copied"
-
-    def _warn(self, adding: Mapping[TopicPartition, Sequence[int]]) -> None:
-        awaited = {broker for brokers in adding.values() for broker in brokers}
-        fenced = {broker.node_id for broker in registered_brokers(self._client) if broker.is_fenced}
-        for broker in sorted(awaited & fenced - self._warned):
-            self.end()
-            say(f"broker {broker} is not there, and copies wait for it")
-            say("  start it, or go back with `penstock cluster reassign --cancel`")
-            self._warned.add(broker)

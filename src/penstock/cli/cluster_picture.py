@@ -11,7 +11,6 @@ import typer
 
 from penstock.client.admin import Admin
 from penstock.client.blocking import Client
-from penstock.client.errors import Unreachable
 from penstock.client.metadata import TopicPartition, TopicView
 from penstock.client.moving import Mover
 from penstock.client.quorum import Registered, registered_brokers
@@ -97,11 +96,7 @@ def fresh_topics(client: Client) -> list[TopicView]:
 def sizes_of(client: Client) -> dict[TopicPartition, int]:
     """The largest copy of each partition; a broker that does not answer is left out."""
     sizes: dict[TopicPartition, int] = {}
-    try:
-        folders = Admin(client).log_dirs()
-    except Unreachable:
-        return sizes
-    for folder in folders:
+    for folder in Admin(client).known_log_dirs():
         for where, size in folder.sizes.items():
             sizes[where] = max(sizes.get(where, 0), size)
     return sizes
@@ -116,6 +111,11 @@ def names_text(places: Sequence[object]) -> str:
     shown = ", ".join(map(str, places[:NAMES_SHOWN_MAX]))
     left = len(places) - NAMES_SHOWN_MAX
     return f"{shown} and {left} more" if left > 0 else shown
+
+
+def own_last(where: TopicPartition) -> tuple[bool, TopicPartition]:
+    """The order in which partitions are named: what the cluster keeps for itself comes after what people made."""
+    return where.topic.startswith("__"), where
 
 
 def parse_rate(text: str | None) -> str | None:

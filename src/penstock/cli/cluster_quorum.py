@@ -6,7 +6,9 @@ from typing import Any
 
 from penstock.cli.output import Output, print_facts, print_json, print_table
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
-from penstock.client.quorum import Member, Quorum, describe_quorum
+from penstock.cli.talk import Refused
+from penstock.client.metadata import NO_NODE
+from penstock.client.quorum import Member, Quorum, known_quorum
 
 COLUMNS = ("node", "role", "address", "end offset", "lag", "last caught up", "last fetch")
 
@@ -15,8 +17,11 @@ def quorum(
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, output: OutputOption = Output.TABLE, timeout: Timeout = TIMEOUT_SECONDS
 ) -> None:
     """Show the leader of the metadata log, its voters and its observers."""
-    with connect(bootstrap, timeout) as client:
-        found = describe_quorum(client)
+    with connect(bootstrap, timeout) as client, client.within(timeout):
+        client.retry(lambda: client.refresh(()))
+        found = known_quorum(client)
+    if found.leader == NO_NODE:
+        raise Refused("no controller answers", "a majority of them must run: see `penstock cluster health`")
     facts = {"leader": found.leader, "epoch": found.epoch, "high_watermark": found.high_watermark}
     if output is Output.JSON:
         print_json(facts | {"voters": _all(found, found.voters), "observers": _all(found, found.observers)})

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from penstock.cli import completion
-from penstock.cli.cluster_moves import begin, carry_out, involved, show_plan, wait
+from penstock.cli.arguments import at_least
+from penstock.cli.cluster_moves import begin, carry_out, involved, show_plan
 from penstock.cli.cluster_picture import Picture, numbers_text, parse_brokers, parse_rate, rate_bytes, take_picture
+from penstock.cli.cluster_progress import Progress
 from penstock.cli.output import Output, print_json, print_rows
 from penstock.cli.places import named_places
+from penstock.cli.plan_file import read_plan
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, Execute, OutputOption, Timeout, connect
 from penstock.cli.talk import Refused, say
 from penstock.client.blocking import Client
@@ -20,6 +22,10 @@ from penstock.client.metadata import TopicPartition
 from penstock.client.moving import Copies, Mover, Moving
 from penstock.core.metadata.balancing import Aim, Planner, Shift
 
+ReplicationFactor = Annotated[
+    int | None,
+    typer.Option("--replication-factor", metavar="N", callback=at_least(1), help="How many copies of each partition."),
+]
 MOVING_COLUMNS = ("topic", "partition", "replicas", "adding", "removing")
 
 
@@ -35,9 +41,7 @@ def reassign(
         ),
     ] = None,
     to: Annotated[str | None, typer.Option("--to", metavar="1,2,3", help="The brokers that shall hold it.")] = None,
-    replication_factor: Annotated[
-        int | None, typer.Option("--replication-factor", min=1, help="How many copies of each partition.")
-    ] = None,
+    replication_factor: ReplicationFactor = None,
     execute: Execute = False,
     throttle: Annotated[
         str | None,
@@ -89,7 +93,7 @@ def _from_file(path: str, picture: Picture) -> list[Shift]:
     }
     brokers = {broker.node_id for broker in picture.brokers}
     shifts = []
-    for where, replicas in _read(path).items():
+    for where, replicas in read_plan(path).items():
         if where not in known:
             raise Refused(f"{path} names {where}, which does not exist", "see `penstock topic list`")
         if unknown := [replica for replica in replicas if replica not in brokers]:
@@ -100,30 +104,6 @@ def _from_file(path: str, picture: Picture) -> list[Shift]:
         if known[where] != replicas:
             shifts.append(Shift(*where, known[where], replicas))
     return shifts
-
-
-def _read(path: str) -> dict[TopicPartition, tuple[int, ...]]:
-    """The partitions of a file as Kafka's tool reads and writes it."""
-    try:
-        with open(path, encoding="utf-8") as source:
-            content: Any = json.load(source)
-        entries = [(each["topic"], each["partition"], tuple(each["replicas"])) for each in content["partitions"]]
-    except OSError as failure:
-        raise Refused(f"cannot read {path}: {failure.strerror}") from None
-    except (ValueError, KeyError, TypeError) as failure:
-        hint = '{"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2]}]}'
-        raise Refused(
-            f"{path} is not a plan ({type(failure).__name__}: {failure})", f"a plan looks like {hint}"
-        ) from None
-    found: dict[TopicPartition, tuple[int, ...]] = {}
-    for name, number, replicas in entries:
-        where = TopicPartition(str(name), number)
-        if not isinstance(number, int) or not replicas or not all(isinstance(each, int) for each in replicas):
-            raise Refused(f"{path}: {where} needs a number and a list of brokers", "such as [1, 2, 3]")
-        if len(set(replicas)) != len(replicas) or where in found:
-            raise Refused(f"{path}: {where} is named twice, or has a broker twice", "remove one of them")
-        found[where] = replicas
-    return found
 
 
 def _from_options(
@@ -174,7 +154,7 @@ def _execute(client: Client, shifts: Sequence[Shift], throttle: int | None, *, w
 
 def _named(client: Client, file: str | None, topics: Sequence[str]) -> list[TopicPartition] | None:
     if file is not None:
-        return list(_read(file))
+        return list(read_plan(file))
     return [place for text in topics for place in named_places(client, text, "--topic")] or None
 
 
@@ -219,7 +199,7 @@ def _tend(client: Client, output: Output, throttle: int | None) -> None:
         mover.throttle(throttle, copies)
         say(f"{len(moving)} partitions move at no more than {throttle} bytes per second and broker")
         return
-    wait(client, mover, list(moving), "waiting")
+    Progress(client, {where: each.adding for where, each in moving.items()}).wait(mover, list(moving))
     mover.unthrottle(copies, involved(copies))
     say("all of it has moved")
 

@@ -1,11 +1,12 @@
-"""What the shell may offer for a name: the topics or groups of the cluster, if it answers quickly."""
+"""What the shell may offer for a name: topics, groups, transactional ids, if the cluster answers quickly."""
 
 import os
 
-from penstock.cli.session import DEFAULT_BOOTSTRAP
+from penstock.cli.session import DEFAULT_BOOTSTRAP, connect
 from penstock.client.blocking import Client
 from penstock.client.errors import ClientError
 from penstock.client.groups import Groups
+from penstock.client.transactions import Transactions
 
 COMPLETION_SECONDS_MAX = 0.5
 
@@ -28,6 +29,16 @@ def groups(incomplete: str) -> list[str]:
         return []
 
 
+def transactions(incomplete: str) -> list[str]:
+    """Transactional ids that begin like this."""
+    try:
+        with _client() as client:
+            names = [each.transactional_id for each in Transactions(client).list()]
+            return [name for name in names if name.startswith(incomplete)]
+    except ClientError:
+        return []
+
+
 def _client() -> Client:
     bootstrap = os.environ.get("PENSTOCK_BOOTSTRAP", DEFAULT_BOOTSTRAP)
-    return Client(bootstrap, client_id="penstock-completion", timeout=COMPLETION_SECONDS_MAX)
+    return connect(bootstrap, COMPLETION_SECONDS_MAX)

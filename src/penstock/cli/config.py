@@ -9,15 +9,21 @@ from penstock.cli import completion
 from penstock.cli.arguments import assignments
 from penstock.cli.output import Output, print_json, print_rows
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
-from penstock.cli.talk import Refused, say
-from penstock.client.admin import BROKER, TOPIC, Admin, broker_number
-from penstock.core.base.settings import BrokerSettings, SettingError, check_file, parse_properties
+from penstock.cli.setting_names import check_names
+from penstock.cli.talk import Refused, not_text, say
+from penstock.client.admin import BROKER, TOPIC, Admin
+from penstock.core.base.settings import SettingError, check_file
 
 app = typer.Typer(help="Look at settings, change them, check a file.", no_args_is_help=True)
 
 ALL_BROKERS = "default"
 TopicOption = Annotated[str | None, typer.Option(help="The topic.", autocompletion=completion.topics)]
-BrokerOption = Annotated[str | None, typer.Option(help="The broker's number, or `default` for all brokers.")]
+BrokerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|default", callback=lambda text: _check_broker(text), help="A broker's number, or `default` for all."
+    ),
+]
 
 
 @app.command()
@@ -31,16 +37,15 @@ def check(
     except OSError as failure:
         raise Refused(f"cannot read {file}: {failure.strerror}", "check the path") from None
     except UnicodeDecodeError:
-        raise Refused(f"{file} is not a text file", "settings are lines of key=value in UTF-8") from None
+        raise not_text(str(file)) from None
     try:
-        rows = [(one.name, one.value, one.standing.value, one.message) for one in check_file(text)]
+        checked = check_file(text)
     except SettingError as failure:
         raise Refused(f"cannot read {file}: {failure}", "settings are lines of key=value") from None
+    rows = [(one.name, one.value, one.standing.value, one.message) for one in checked]
     print_rows(output, ("setting", "value", "class", "remark"), rows)
-    try:
-        BrokerSettings(parse_properties(text))
-    except SettingError as failure:
-        raise Refused(f"a node refuses to start with {file}: {'; '.join(failure.problems)}") from None
+    if wrong := [one.name for one in checked if one.is_fatal]:
+        raise Refused(f"a node refuses to start with {file}: {', '.join(wrong)}", "the remarks say why")
 
 
 @app.command()
@@ -87,7 +92,9 @@ def alter(
     with connect(bootstrap, timeout) as client:
         if kind == TOPIC:
             client.topic(name)
-        Admin(client).alter_configs(kind, name, changes, unset or (), validate_only=dry_run)
+        admin = Admin(client)
+        check_names(admin, kind, name, [*changes, *(unset or ())])
+        admin.alter_configs(kind, name, changes, unset or (), validate_only=dry_run)
     if output is Output.JSON:
         print_json({"changed": not dry_run, "set": changes, "unset": unset or []})
     else:
@@ -100,4 +107,10 @@ def _resource(topic: str | None, broker: str | None) -> tuple[int, str]:
     if topic is not None:
         return TOPIC, topic
     assert broker is not None
-    return BROKER, "" if broker == ALL_BROKERS else broker_number(broker)
+    return BROKER, "" if broker == ALL_BROKERS else str(int(broker))
+
+
+def _check_broker(text: str | None) -> str | None:
+    if text is None or text == ALL_BROKERS or text.isdecimal():
+        return text
+    raise typer.BadParameter(f"{text!r} is neither a broker's number, as in `penstock cluster info`, nor {ALL_BROKERS}")

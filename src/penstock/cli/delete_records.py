@@ -38,7 +38,7 @@ def delete_records(
     """Delete the oldest records for good: shows what would go unless --execute is given."""
     with connect(bootstrap, timeout) as client:
         limits = edges(client, named_places(client, place, "TOPIC"))
-        targets = _targets(client, limits, before)
+        targets = targets_of(client, limits, before)
         # A partition whose log begins there already has nothing to lose.
         changes = {where: target for where, target in targets.items() if target > limits[where][0]}
         if execute and changes:
@@ -51,7 +51,7 @@ def delete_records(
         say("the records are deleted" if execute else "nothing is deleted yet: add --execute to do it")
 
 
-def _targets(client: Client, limits: Edges, before: str) -> dict[TopicPartition, int]:
+def targets_of(client: Client, limits: Edges, before: str) -> dict[TopicPartition, int]:
     """The new first offset of each partition, within what it holds."""
     if before == "latest":
         return {where: end for where, (_, end) in limits.items()}

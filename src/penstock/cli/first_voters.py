@@ -5,12 +5,13 @@ import time
 from typing import NamedTuple
 
 from penstock.cli.formatting import new_id
-from penstock.cli.talk import Refused
+from penstock.cli.talk import Misused, Refused
+from penstock.core.base.endpoints import Endpoint
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.metadata.storage import StorageError, uuid_bytes, uuid_text
 from penstock.core.node.quorum.identity import founding_voters, is_founder
 from penstock.core.raft.checkpoint import founding_snapshot
-from penstock.core.raft.ids import Endpoint, ReplicaKey
+from penstock.core.raft.ids import ReplicaKey
 from penstock.core.raft.settings import KRAFT_VERSIONS
 from penstock.core.raft.voters import Voter, VoterSet
 
@@ -40,7 +41,7 @@ NO_VOTERS = Founding(None, None)
 def first_voters(settings: BrokerSettings, asked: Asked) -> Founding:
     """Decide with whom a folder begins, as Kafka's storage tool does."""
     if sum(map(bool, asked)) > 1:
-        raise Refused("the options about the first controllers exclude each other", "give one of them")
+        raise Misused("the options about the first controllers exclude each other", "give one of them")
     if settings["controller.quorum.voters"]:
         return _fixed(asked)
     if asked.initial_controllers is not None:
@@ -85,7 +86,7 @@ def _listed(settings: BrokerSettings, text: str) -> Founding:
     listed = [_parse(part.strip(), listener.upper()) for part in text.split(",")]
     voters = VoterSet(listed)
     if len(voters) < len(listed):
-        raise Refused("--initial-controllers names a node twice", _FORM)
+        raise Misused("--initial-controllers names a node twice", _FORM)
     own = voters.get(settings.node_id)
     return _founding(None if own is None else uuid_text(own.key.directory_id), voters)
 
@@ -93,11 +94,11 @@ def _listed(settings: BrokerSettings, text: str) -> Founding:
 def _parse(text: str, listener: str) -> Voter:
     match = _VOTER.fullmatch(text)
     if match is None or int(match[3]) > _PORT_MAX:
-        raise Refused(f"--initial-controllers: {text!r} is not a controller", _FORM)
+        raise Misused(f"--initial-controllers: {text!r} is not a controller", _FORM)
     try:
         directory_id = uuid_bytes(match[4])
     except StorageError as failure:
-        raise Refused(f"--initial-controllers: {failure}", _FORM) from None
+        raise Misused(f"--initial-controllers: {failure}", _FORM) from None
     endpoint = Endpoint(listener, match[2].strip("[]"), int(match[3]))
     return Voter(ReplicaKey(int(match[1]), directory_id), (endpoint,), KRAFT_VERSIONS)
 

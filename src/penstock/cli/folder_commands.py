@@ -4,15 +4,15 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from penstock.cli.folder import ClusterFolder, NodeFolder
-from penstock.cli.node_settings import address_of
+from penstock.cli.folder import SECURITY, ClusterFolder, NodeFolder
+from penstock.cli.node_settings import address_of, read_settings_file
 from penstock.cli.supervising import STOP_SECONDS_MAX
 from penstock.cli.talk import Refused, complain, say
 from penstock.shell.lock import is_locked
 
-SERVING, STARTING, STOPPED, SILENT = "serving", "starting", "stopped", "not answering"
+SERVING, STARTING, STOPPED, SILENT, FORMER = "serving", "starting", "stopped", "not answering", "decommissioned"
 POLL_SECONDS = 0.02
 # `up` itself waits for its nodes before it gives up; whoever waits for `up` waits a little longer.
 DOWN_SECONDS_MAX = STOP_SECONDS_MAX + 5.0
@@ -27,6 +27,7 @@ def down(data_dir: str) -> int:
     for node in nodes:
         stopped |= stop_process(node.up_file.holder)
         stopped |= stop_process(node.pid_file.holder)
+    _await_the_end(folder, nodes)
     say("stopped" if stopped else f"nothing runs in {folder.shown}")
     return 0
 
@@ -39,12 +40,12 @@ def status(data_dir: str, output: str) -> int:
     nodes = folder.require()
     rows = [_status_of(node) for node in nodes]
     print_rows(Output(output), ("node", "state", "pid", "address", "data"), rows)
-    serving = sum(row[1] == SERVING for row in rows)
-    if serving == len(rows):
+    wanted = {node: row[1] for node, row in zip(nodes, rows, strict=True) if row[1] != FORMER}
+    serving = sum(state == SERVING for state in wanted.values())
+    if serving == len(wanted):
         return 0
     return complain(
-        f"{serving} of {len(rows)} node{'' if len(rows) == 1 else 's'} serving",
-        _advice(folder, nodes, [row[1] for row in rows]),
+        f"{serving} of {len(wanted)} node{'' if len(wanted) == 1 else 's'} serving", _advice(folder, wanted)
     )
 
 
@@ -84,21 +85,31 @@ def stop_process(holder: Callable[[], int | None]) -> bool:
     return True
 
 
+def _await_the_end(folder: ClusterFolder, nodes: list[NodeFolder]) -> None:
+    """A cluster that was to keep nothing takes its folder along."""
+    deadline = time.monotonic() + DOWN_SECONDS_MAX
+    while not any(os.path.exists(node.path) for node in nodes) and os.path.exists(folder.path):
+        if time.monotonic() > deadline:
+            raise Refused(f"{folder.shown} is still there", "delete it")
+        time.sleep(POLL_SECONDS)
+
+
 def _status_of(node: NodeFolder) -> tuple[int, str, int | None, str | None, str]:
     """A node writes its pid when it can serve; before that only the lock on its data shows that it is on its way."""
-    pid, address = node.pid_file.holder(), address_of(node.text())
+    text = node.text()
+    pid, address = node.pid_file.holder(), address_of(text)
     if pid is None:
-        state = STARTING if is_locked(node.path) else STOPPED
+        state = STARTING if is_locked(node.path) else FORMER if node.is_former else STOPPED
     else:
-        state = SERVING if address and _answers(address) else SILENT
+        state = SERVING if address and _answers(address, node.path) else SILENT
     return node.number, state, pid, address, node.path
 
 
-def _advice(folder: ClusterFolder, nodes: list[NodeFolder], states: list[str]) -> str:
+def _advice(folder: ClusterFolder, states: Mapping[NodeFolder, str]) -> str:
     """What to do about the first node that does not serve."""
-    if folder.pid_file.holder() is None and set(states) == {STOPPED}:
+    if folder.pid_file.holder() is None and set(states.values()) == {STOPPED}:
         return f"start the cluster with `{folder.command('up')}`"
-    node, state = next((node, state) for node, state in zip(nodes, states, strict=True) if state != SERVING)
+    node, state = next((node, state) for node, state in states.items() if state != SERVING)
     if state == STOPPED:
         return f"start node {node.number} with: {node.start_command}"
     if state == STARTING:
@@ -106,12 +117,16 @@ def _advice(folder: ClusterFolder, nodes: list[NodeFolder], states: list[str]) -
     return f"look at what node {node.number} says, or stop everything with `{folder.command('down')}`"
 
 
-def _answers(address: str) -> bool:
+def _answers(address: str, path: str) -> bool:
+    """Whether a node serves us; in a secure cluster, as its admin."""
     from penstock.client.blocking import Client
     from penstock.client.errors import ClientError
+    from penstock.client.security import security_of
 
+    way_in = os.path.join(os.path.dirname(path), SECURITY, "client.properties")
     try:
-        with Client(address, client_id="penstock-status", timeout=ANSWER_SECONDS_MAX) as client:
+        security = security_of(read_settings_file(way_in) if os.path.exists(way_in) else {})
+        with Client(address, client_id="penstock-status", timeout=ANSWER_SECONDS_MAX, security=security) as client:
             client.refresh(())
     except ClientError:
         return False

@@ -5,6 +5,9 @@ from typing import Annotated, Any
 import typer
 
 from penstock.cli import completion
+from penstock.cli.group_delete import delete
+from penstock.cli.group_lag import group_lags, known_ends, lag_of
+from penstock.cli.outage import say_silent
 from penstock.cli.output import Output, print_facts, print_json, print_rows, print_table
 from penstock.cli.places import named_places, offsets_at
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, Execute, OutputOption, Timeout, connect
@@ -25,12 +28,18 @@ def list_(
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, output: OutputOption = Output.TABLE, timeout: Timeout = TIMEOUT_SECONDS
 ) -> None:
     """List the groups."""
-    with connect(bootstrap, timeout) as client:
-        found = Groups(client).list()
-    rows = [(group.group_id, group.group_state, group.group_type, group.protocol_type) for group in found]
-    print_rows(output, ("group", "state", "type", "protocol"), rows)
-    if not rows and output is Output.TABLE:
+    with connect(bootstrap, timeout) as client, client.within(timeout):
+        found, silent = Groups(client).known()
+        say_silent(silent, "groups")
+        lags = group_lags(client, [group.group_id for group in found])
+    if not found and output is Output.TABLE:
         say("there are no groups yet; start one: penstock consume TOPIC --group NAME")
+        return
+    rows = [
+        (group.group_id, group.group_state, group.group_type, group.protocol_type, lags[group.group_id])
+        for group in found
+    ]
+    print_rows(output, ("group", "state", "type", "protocol", "lag"), rows)
 
 
 @app.command()
@@ -47,9 +56,9 @@ def describe(
         committed = groups.offsets(name)
         owners = {where: member for member in group.members for where in member.partitions}
         rows = []
-        for where, end in _ends(client, sorted({*committed, *owners})).items():
+        for where, end in known_ends(client, sorted({*committed, *owners})).items():
             owner, offset = owners.get(where), committed.get(where)
-            lag = None if end is None or offset is None else max(0, end - offset)
+            lag = lag_of(offset, end)
             who = (owner.member_id, owner.client_id, owner.host) if owner else (None, None, None)
             rows.append((*where, offset, end, lag, *who))
     facts = {
@@ -106,29 +115,7 @@ def reset(
     say(f"group {name} is moved" if execute else "nothing is changed yet: add --execute to do it")
 
 
-@app.command()
-def delete(
-    names: Annotated[list[str], typer.Argument(help="The groups.", autocompletion=completion.groups)],
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
-    output: OutputOption = Output.TABLE,
-    timeout: Timeout = TIMEOUT_SECONDS,
-) -> None:
-    """Delete groups that have no members, with their offsets."""
-    with connect(bootstrap, timeout) as client:
-        for name in names:
-            Groups(client).delete(name)
-    if output is Output.JSON:
-        print_json({"deleted": names})
-    else:
-        say(f"deleted: {', '.join(names)}")
-
-
-def _ends(client: Client, places: list[TopicPartition]) -> dict[TopicPartition, int | None]:
-    """The end of each partition; None where the topic is gone but the group's offset is not."""
-    known = {topic.name: len(topic.partitions) for topic in client.topics()}
-    there = [where for where in places if where.partition < known.get(where.topic, 0)]
-    found = {where: end for where, (_, end) in edges(client, there).items()}
-    return {where: found.get(where) for where in places}
+app.command("delete")(delete)
 
 
 def _targets(

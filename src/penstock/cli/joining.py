@@ -11,13 +11,22 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from penstock.cli import node_settings
+from penstock.cli.choosing_ports import (
+    ANY_PORT,
+    PORT_MAX,
+    HeldPorts,
+    free_base,
+    listen_failure,
+    refuse_impossible,
+    require_free,
+)
 from penstock.cli.folder import ClusterFolder, NodeFolder
 from penstock.cli.formatting import format_folder, read_meta
 from penstock.cli.node_process import NodeProcess
-from penstock.cli.node_settings import HOST, METRICS_PORT_OFFSET, Ports
+from penstock.cli.node_settings import HOST, METRICS_PORT_OFFSET, Ports, Reach
 from penstock.cli.plain import PORT
 from penstock.cli.talk import Refused, say
-from penstock.cli.up import PORT_MAX, Wish, held_node, listen_failure, refuse_impossible, require_free
+from penstock.cli.up import held_node
 from penstock.client.admin import Admin
 from penstock.client.blocking import Client, parse_addresses
 from penstock.client.errors import ClientError
@@ -28,6 +37,16 @@ PORTS_TRIED_MAX = 100
 NUMBERS_TRIED_MAX = 5
 # Whoever is new and has another one's number need not try for a minute.
 _DEFAULTS = {"initial.broker.registration.timeout.ms": "5000"}
+
+
+class Wish(NamedTuple):
+    """What was asked for with `--join`."""
+
+    address: str
+    port: int | None
+    metrics_port: int | None
+    reach: Reach | None
+    settings: dict[str, str]
 
 
 class Found(NamedTuple):
@@ -62,21 +81,32 @@ def _prepared(
     folder: ClusterFolder, node: NodeFolder, found: Found, bootstrap: str, wish: Wish
 ) -> Iterator[NodeProcess]:
     """The node with its settings and its folder, which nobody else starts meanwhile."""
-    ports = node_settings.own_ports(node.text(), node.number) if wish.port is None else None
-    if ports is None:
-        ports = _local_ports(folder, node.number, wish) if not wish.address else _ports(node.number, bootstrap, wish)
-    refuse_impossible(ports)
-    for port in ports.all():
-        require_free(port, ports.host)
-    text = _settings(folder, node, ports, found, wish)
-    node_settings.refuse_unusable(text)
-    os.makedirs(node.path, exist_ok=True)
-    with held_node(node):
-        node.write_settings(text)
-        if read_meta(node.path) is None:
-            format_folder(node.path, found.cluster_id, node.number)
-        say(f"node {node.number} joins cluster {found.cluster_id}")
-        yield NodeProcess(node, ports)
+    with HeldPorts() as held:
+        ports = _settle_ports(folder, node, bootstrap, wish, held)
+        refuse_impossible(ports)
+        for port in ports.all():
+            require_free(port, ports.host)
+        text = _settings(folder, node, ports, found, wish)
+        node_settings.refuse_unusable(text)
+        os.makedirs(node.path, exist_ok=True)
+        with held_node(node):
+            node.write_settings(text)
+            if read_meta(node.path) is None:
+                format_folder(node.path, found.cluster_id, node.number)
+            say(f"node {node.number} joins cluster {found.cluster_id}")
+            yield NodeProcess(node, ports)
+
+
+def _settle_ports(folder: ClusterFolder, node: NodeFolder, bootstrap: str, wish: Wish, held: HeldPorts) -> Ports:
+    """Those that are asked for, those of before, or some that are free."""
+    before = node_settings.own_ports(node.text(), node.number)
+    if before is not None and wish.port is None and wish.reach is None:
+        return before
+    if wish.port == ANY_PORT:
+        reach = wish.reach or Reach(HOST if not wish.address else _address_towards(parse_addresses(bootstrap)))
+        base = free_base([1], wish.metrics_port, reach, held)
+        wish = wish._replace(port=base, metrics_port=wish.metrics_port or base + METRICS_PORT_OFFSET)
+    return _local_ports(folder, node.number, wish) if not wish.address else _ports(node.number, bootstrap, wish)
 
 
 def _own_cluster(folder: ClusterFolder) -> str:
@@ -116,7 +146,8 @@ def _ask(bootstrap: str) -> Found:
 def _stopped(folder: ClusterFolder, found: Found) -> NodeFolder | None:
     """A node in the folder that joined this cluster before and does not run; its number may be somebody else's now."""
     for node in folder.nodes():
-        if node_settings.has_joined(node.text()) and node.runner() is None and node.number not in found.alive:
+        is_free = not node.is_former and node.runner() is None and node.number not in found.alive
+        if is_free and node_settings.has_joined(node.text()):
             meta = read_meta(node.path)
             if meta is None or meta.cluster_id == found.cluster_id:
                 return node
@@ -131,21 +162,25 @@ def _local_ports(folder: ClusterFolder, number: int, wish: Wish) -> Ports:
     """Those that follow from the ports of the folder's first node, unless others are asked for."""
     first = node_settings.ports_of(folder.nodes()[0].text()) or (PORT, PORT + METRICS_PORT_OFFSET)
     ports = Ports(number, first[0] - folder.nodes()[0].number + 1, first[1] - folder.nodes()[0].number + 1)
-    return _chosen(number, HOST, wish.port or ports.client, wish.metrics_port or ports.metrics)
+    return _chosen(number, wish.reach or Reach(), wish.port or ports.client, wish.metrics_port or ports.metrics)
 
 
 def _ports(number: int, bootstrap: str, wish: Wish) -> Ports:
     """On an address that the others can reach, since that is where they fetch from."""
-    host = _address_towards(parse_addresses(bootstrap))
+    reach = wish.reach or Reach(_address_towards(parse_addresses(bootstrap)))
     port = wish.port or next(
-        (port for port in range(PORT, PORT + PORTS_TRIED_MAX) if _are_free((port, port + METRICS_PORT_OFFSET), host)),
+        (
+            port
+            for port in range(PORT, PORT + PORTS_TRIED_MAX)
+            if _are_free((port, port + METRICS_PORT_OFFSET), reach.host)
+        ),
         PORT,
     )
-    return _chosen(number, host, port, wish.metrics_port or min(port + METRICS_PORT_OFFSET, PORT_MAX))
+    return _chosen(number, reach, port, wish.metrics_port or min(port + METRICS_PORT_OFFSET, PORT_MAX))
 
 
-def _chosen(number: int, host: str, port: int, metrics_port: int) -> Ports:
-    return Ports(number, port - number + 1, metrics_port - number + 1, has_joined=True, host=host)
+def _chosen(number: int, reach: Reach, port: int, metrics_port: int) -> Ports:
+    return Ports(number, port - number + 1, metrics_port - number + 1, has_joined=True, reach=reach)
 
 
 def _are_free(ports: Iterable[int], host: str) -> bool:

@@ -9,15 +9,19 @@ import os
 import sys
 from collections.abc import Sequence
 
-from penstock.cli.talk import close_stdout, complain, open_missing_streams
+from penstock import WHERE_IT_RUNS
+from penstock.cli.talk import advice, close_stdout, complain, open_missing_streams
 
 HELP = frozenset({"--help", "-h"})
-PLAIN_COMMANDS = frozenset({"up", "down", "status", "reset", "node"})
+PLAIN_COMMANDS = frozenset({"up", "down", "status", "reset", "node", "registry"})
 INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the return value is the exit code: 0 done, 1 failed, 2 used wrongly."""
+    if sys.platform == "win32":
+        # What nodes and their folders stand on is not there: locks, limits, signals.
+        return complain(WHERE_IT_RUNS, "wsl --install, then install it there: pip install penstock")
     arguments = list(sys.argv[1:] if argv is None else argv)
     open_missing_streams()
     try:
@@ -30,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as failure:
         # Files and folders that cannot be used: the system's own words say it best.
         where = f"{failure.filename}: " if failure.filename is not None else ""
-        return complain(f"{where}{failure.strerror or failure}")
+        return complain(f"{where}{failure.strerror or failure}", advice(failure))
 
 
 def _run(arguments: list[str]) -> int:

@@ -2,31 +2,40 @@
 
 import os
 
+from penstock.cli.folder import FORMER, is_former
 from penstock.cli.node_process import READY_FD_VARIABLE
 from penstock.cli.node_settings import parse_assignments, read_settings_file
 from penstock.cli.pidfile import PidFile
-from penstock.cli.plain import USAGE
-from penstock.cli.talk import Refused, complain, say
+from penstock.cli.talk import Misused, Refused
 from penstock.core.base.settings import BrokerSettings, SettingError
 
+LOG_FORMAT_KEY = "penstock.log.format"
 
-def node(config: str | None, set: list[str]) -> int:
+
+def node(config: str | None, set: list[str], log_format: str | None = None) -> int:
     """Run a node until it is told to stop; the exit code is 0 if it stopped cleanly."""
     if config is None:
-        complain("--config is missing", "penstock node --config server.properties; for a local cluster: penstock up")
-        return USAGE
-    settings = _settings(read_settings_file(config) | parse_assignments(set))
-    for warning in settings.warnings:
-        say(f"penstock: {warning}")
+        raise Misused(
+            "--config is missing", "penstock node --config server.properties; for a local cluster: penstock up"
+        )
+    said = {} if log_format is None else {LOG_FORMAT_KEY: log_format}
+    settings = _settings(read_settings_file(config) | parse_assignments(set) | said)
+    if is_former(settings.log_dir):
+        raise Refused(
+            f"node {settings.node_id} was decommissioned",
+            f"delete {settings.log_dir}; or only its file `{FORMER}`, and it comes as a new node",
+        )
     pid_file = PidFile(os.path.join(settings.metadata_log_dir, "pid"))
 
     def on_ready() -> None:
         # Until now the folder may have been empty, and only its lock kept others out.
         pid_file.hold()
         _tell_parent()
+        notify("READY=1")
 
     try:
         from penstock.shell.main import run
+        from penstock.shell.sd_notify import notify
 
         return run(settings, on_ready)
     finally:

@@ -26,9 +26,15 @@ class NodeProcess:
         self.is_ready = False
         self.ready_fd: int | None = None
         self.start_at: float | None = None
+        # Where the process says what happens; with us, unless somebody else is told.
+        self.talk: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._started = 0.0
         self._failures = 0
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
 
     @property
     def is_alive(self) -> bool:
@@ -43,7 +49,8 @@ class NodeProcess:
             [sys.executable, "-m", "penstock.cli.main", "node", "--config", self.folder.settings_path],
             stdin=subprocess.DEVNULL,
             # A node has no data to print: whatever it says is talk.
-            stdout=sys.stderr,
+            stdout=sys.stderr if self.talk is None else self.talk,
+            stderr=self.talk,
             env=os.environ | {READY_FD_VARIABLE: str(writer)},
             pass_fds=(writer,),
             start_new_session=True,

@@ -4,14 +4,19 @@ A file that exists keeps what a person wrote into it; later lines win, and `up` 
 """
 
 import re
+import socket
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from penstock.cli.talk import Refused
+from penstock.cli.talk import Misused, Refused, not_text
 
 HOST = "127.0.0.1"
 CONTROLLER_PORT_OFFSET = 1000
 METRICS_PORT_OFFSET = 2000
 METRICS_PORT_KEY = "penstock.metrics.port"
+METRICS_HOST_KEY = "penstock.metrics.host"
+LISTENERS = ("listeners", "advertised.listeners")
+WILDCARDS = frozenset({"0.0.0.0", "::"})
 _MARK = "# Written by `penstock up` at each start; change what is above, or use --set."
 # What suits a local cluster better than Kafka's defaults: somebody who tries things out does not want a group to wait
 # for more members, and who starts three nodes wants topics that survive the loss of one.
@@ -25,26 +30,50 @@ _DECIDED_BY = {
     "controller.quorum.voters": "--nodes",
     "controller.quorum.bootstrap.servers": "--join",
     "controller.listener.names": "--nodes",
-    "listeners": "--port",
-    "advertised.listeners": "--port",
+    "listeners": "--port and --host",
+    "advertised.listeners": "--advertised-host",
     "log.dirs": "--data-dir",
     "log.dir": "--data-dir",
     METRICS_PORT_KEY: "--metrics-port",
 }
 
 
+class Reach(NamedTuple):
+    """The address that nodes listen on, and the name that clients are told, where that is another one."""
+
+    host: str = HOST
+    advertised: str | None = None
+
+    @property
+    def told(self) -> str:
+        """Every interface is no address that anybody could connect to: without a name this machine's own is told."""
+        return self.advertised or (socket.gethostname() if self.host in WILDCARDS else self.host)
+
+    @property
+    def controllers(self) -> str:
+        """Nodes find each other at an address, and every interface includes loopback."""
+        return HOST if self.host in WILDCARDS else self.host
+
+
+LOOPBACK = Reach()
+
+
 class Ports:
-    """The ports of one node; one that has joined a cluster is no controller, and may be reached at another address."""
+    """Where one node listens; one that has joined a cluster is no controller."""
 
     def __init__(
-        self, number: int, port: int, metrics_port: int, *, has_joined: bool = False, host: str = HOST
+        self, number: int, port: int, metrics_port: int, *, has_joined: bool = False, reach: Reach = LOOPBACK
     ) -> None:
         self.number = number
         self.client = port + number - 1
         self.controller = port + CONTROLLER_PORT_OFFSET + number
         self.metrics = metrics_port + number - 1
         self.has_joined = has_joined
-        self.host = host
+        self.reach = reach
+
+    @property
+    def host(self) -> str:
+        return self.reach.host
 
     def all(self) -> tuple[int, ...]:
         return (self.client, self.metrics) if self.has_joined else (self.client, self.controller, self.metrics)
@@ -52,7 +81,19 @@ class Ports:
     @property
     def address(self) -> str:
         """Where clients connect."""
-        return f"[{self.host}]:{self.client}" if ":" in self.host else f"{self.host}:{self.client}"
+        return joined_address(self.reach.told, self.client)
+
+    @property
+    def controller_address(self) -> str:
+        return joined_address(self.reach.controllers, self.controller)
+
+    @property
+    def metrics_url(self) -> str:
+        return f"http://{joined_address(self.reach.controllers, self.metrics)}/metrics"
+
+
+def joined_address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def joined_settings(own: Ports, controllers: Iterable[str], listener: str, data_path: str) -> dict[str, str]:
@@ -60,7 +101,7 @@ def joined_settings(own: Ports, controllers: Iterable[str], listener: str, data_
     return {
         "process.roles": "broker",
         "node.id": str(own.number),
-        "listeners": f"PLAINTEXT://{own.address}",
+        **_client_listeners(own),
         "controller.listener.names": listener,
         "controller.quorum.bootstrap.servers": ",".join(controllers),
         "log.dirs": data_path,
@@ -74,11 +115,18 @@ def own_settings(ports: list[Ports], number: int, data_path: str) -> dict[str, s
     return {
         "process.roles": "broker,controller",
         "node.id": str(number),
-        "listeners": f"PLAINTEXT://{HOST}:{own.client},CONTROLLER://{HOST}:{own.controller}",
+        **_client_listeners(own, f",CONTROLLER://{own.controller_address}"),
         "controller.listener.names": "CONTROLLER",
-        "controller.quorum.voters": ",".join(f"{each.number}@{HOST}:{each.controller}" for each in ports),
+        "controller.quorum.voters": ",".join(f"{each.number}@{each.controller_address}" for each in ports),
         "log.dirs": data_path,
         METRICS_PORT_KEY: str(own.metrics),
+    }
+
+
+def _client_listeners(own: Ports, others: str = "") -> dict[str, str]:
+    return {
+        "listeners": f"PLAINTEXT://{joined_address(own.host, own.client)}{others}",
+        "advertised.listeners": f"PLAINTEXT://{own.address}",
     }
 
 
@@ -88,18 +136,28 @@ def ports_of(text: str) -> tuple[int, int] | None:
     return (int(client[2]), int(metrics)) if client and metrics.isdecimal() else None
 
 
+def reach_of(text: str) -> Reach | None:
+    """On which address the node of a settings file of ours listens, and what clients are told."""
+    listener, told = _client_listener(text), _client_listener(text, "advertised.listeners")
+    if listener is None:
+        return None
+    host = listener[1].strip("[]")
+    name = told[1].strip("[]") if told else None
+    return Reach(host, None if name == host else name)
+
+
 def address_of(text: str) -> str | None:
-    """Where the node of a settings file serves clients."""
-    client = _client_listener(text)
-    return f"{client[1]}:{client[2]}" if client else None
+    """Where the node of a settings file is reached from this machine."""
+    client, reach = _client_listener(text), reach_of(text)
+    return joined_address(reach.controllers, int(client[2])) if client and reach else None
 
 
 def own_ports(text: str, number: int) -> Ports | None:
     """All that a settings file says of where a node that has joined a cluster listens."""
-    client, ports = _client_listener(text), ports_of(text)
-    if client is None or ports is None:
+    reach, ports = reach_of(text), ports_of(text)
+    if reach is None or ports is None:
         return None
-    return Ports(number, ports[0] - number + 1, ports[1] - number + 1, has_joined=True, host=client[1].strip("[]"))
+    return Ports(number, ports[0] - number + 1, ports[1] - number + 1, has_joined=True, reach=reach)
 
 
 def has_joined(text: str) -> bool:
@@ -112,8 +170,8 @@ def inherited(text: str) -> dict[str, str]:
     return {key: value for key, value in _parse(text).items() if key not in _DECIDED_BY}
 
 
-def _client_listener(text: str) -> re.Match[str] | None:
-    return re.search(r"PLAINTEXT://([^,]*):([0-9]+)", _parse(text).get("listeners", ""))
+def _client_listener(text: str, key: str = "listeners") -> re.Match[str] | None:
+    return re.search(r"(?:PLAINTEXT|SASL_SSL)://([^,]*):([0-9]+)", _parse(text).get(key, ""))
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, str]:
@@ -122,34 +180,34 @@ def parse_assignments(assignments: list[str]) -> dict[str, str]:
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals or not key.strip():
-            raise Refused(f"--set {assignment} is not KEY=VALUE", "for example: --set log.retention.hours=24")
+            raise Misused(f"--set {assignment} is not KEY=VALUE", "for example: --set log.retention.hours=24")
         settings[key.strip()] = value.strip()
     return settings
 
 
-def read_settings_file(path: str) -> dict[str, str]:
+def read_settings_file(path: str, option: str = "--config") -> dict[str, str]:
     """The settings of a file in Kafka's format."""
     try:
         with open(path, encoding="utf-8") as file:
             return _parse(file.read(), path)
     except OSError as failure:
-        raise Refused(f"cannot read {path}: {failure.strerror}", "check the path given with --config") from None
+        raise Refused(f"cannot read {path}: {failure.strerror}", f"check the path given with {option}") from None
     except UnicodeDecodeError:
-        raise Refused(f"{path} is not a text file", "settings are lines of key=value in UTF-8") from None
+        raise not_text(path) from None
 
 
 def refuse_decided(settings: dict[str, str], source: str) -> None:
     """Keys that follow from `up`'s own options cannot be set beside them."""
     for key, option in _DECIDED_BY.items():
         if key in settings:
-            raise Refused(
+            raise Misused(
                 f"{key} ({source}) is decided by `penstock up`",
                 f"use {option} instead, or run the node by itself: penstock node --config FILE",
             )
 
 
 def local_defaults(nodes: int) -> dict[str, str]:
-    """What holds in a cluster of so many nodes unless a person says otherwise."""
+    """What holds in a cluster of so many nodes, unless a person says otherwise."""
     return _LOCAL_DEFAULTS | _REPLICATED_DEFAULTS if nodes >= _REPLICAS else _LOCAL_DEFAULTS
 
 
@@ -170,7 +228,7 @@ def refuse_unusable(text: str) -> None:
     try:
         BrokerSettings(_parse(text))
     except SettingError as failure:
-        raise Refused("; ".join(failure.problems), "`penstock config check FILE` says what each setting does") from None
+        raise Misused("; ".join(failure.problems), "`penstock config check FILE` says what each setting does") from None
 
 
 def _escape(value: str) -> str:

@@ -3,9 +3,11 @@
 import time
 from collections.abc import Iterable, Mapping
 
+from penstock.cli.cluster_picture import numbers_text
 from penstock.cli.talk import say
 from penstock.client.blocking import Client
 from penstock.client.errors import ClientError
+from penstock.client.everybody import Silent
 from penstock.client.metadata import TopicPartition
 from penstock.client.reading import Chunk, Reader
 
@@ -19,25 +21,24 @@ class Outage:
     def __init__(self, patience_seconds: float | None) -> None:
         self._patience_seconds = patience_seconds
         self._since: float | None = None
+        self._was_said = False
 
-    @property
-    def is_on(self) -> bool:
-        return self._since is not None
-
-    def goes_on(self, failure: ClientError) -> None:
-        """Brokers do not answer now either: raises the failure once that has lasted for too long."""
+    def goes_on(self, failure: ClientError, quiet_seconds: float = 0.0) -> None:
+        """Brokers do not answer now either: raises the failure once that has lasted for too long. What may pass at
+        once is not worth a word before some seconds are over."""
         now = time.monotonic()
-        begins = self._since is None
         self._since = since = now if self._since is None else self._since
         if self._patience_seconds is not None and now - since >= self._patience_seconds:
             raise failure
-        if begins:
+        if not self._was_said and now - since >= quiet_seconds:
+            self._was_said = True
             say(f"penstock: {failure}; waiting until that changes, ctrl-c ends it")
 
     def is_over(self) -> None:
         """A broker has answered."""
-        if self._since is not None:
-            self._since = None
+        self._since = None
+        if self._was_said:
+            self._was_said = False
             say("penstock: a broker answers again, going on")
 
 
@@ -52,9 +53,11 @@ class PatientReader(Reader):
         *,
         until: Mapping[TopicPartition, int] | None,
         isolation: int,
+        **sizes: int,
     ) -> None:
+        """`sizes` are the reader's own: how long a fetch waits, and how much it brings."""
         # Every failure is to be heard of at once: trying again happens here.
-        super().__init__(client, positions, until=until, isolation=isolation, patience=0)
+        super().__init__(client, positions, until=until, isolation=isolation, patience=0, **sizes)
         self._outage = outage
 
     def poll(self, wait_ms: int | None = None, only: Iterable[TopicPartition] | None = None) -> list[Chunk]:
@@ -72,3 +75,9 @@ class PatientReader(Reader):
             else:
                 self._outage.is_over()
                 return chunks
+
+
+def say_silent(silent: Silent, what: str) -> None:
+    """Name the brokers that were not heard, and what is therefore not shown."""
+    if silent.brokers:
+        say(f"penstock: no answer from broker {numbers_text(silent.brokers)}: {what} are not shown that only it knows")

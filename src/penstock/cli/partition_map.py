@@ -9,7 +9,6 @@ import sys
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
-from penstock.cli.output import PIPED_WIDTH
 from penstock.client.health import State, state_of
 from penstock.client.metadata import TopicView
 
@@ -30,6 +29,8 @@ NAME_WIDTH_MAX: Final = 32
 COUNT_WIDTH: Final = 13
 GAP: Final = 3
 TOPICS_MAX: Final = 40
+PIPED_WIDTH: Final = 10_000
+"""A map that is piped somewhere has no edge to be cut at."""
 
 
 def print_map(

@@ -15,15 +15,25 @@ Edges = Mapping[TopicPartition, tuple[int, int]]
 
 def named_places(client: Client, text: str, option: str) -> list[TopicPartition]:
     """TOPIC means all its partitions, TOPIC:0,2 those."""
-    topic, colon, numbers = text.partition(":")
+    topic, chosen = split_place(text, option)
     known = client.topic(topic)
     count = len(known.partitions)
-    if not colon:
+    if chosen is None:
         return [TopicPartition(topic, number) for number in range(count)]
-    chosen = numbers.split(",")
-    if not all(number.isdecimal() and int(number) < count for number in chosen):
+    if not all(number < count for number in chosen):
+        numbers = text.partition(":")[2]
         raise typer.BadParameter(f"{numbers!r} are not partitions of {topic}: {known.numbers}", param_hint=option)
-    return [TopicPartition(topic, number) for number in sorted({int(number) for number in chosen})]
+    return [TopicPartition(topic, number) for number in chosen]
+
+
+def split_place(text: str, option: str = "--topic") -> tuple[str, list[int] | None]:
+    """A topic, and the partitions that are named with it."""
+    topic, colon, numbers = text.partition(":")
+    if not colon:
+        return topic, None
+    if not all(number.isdecimal() for number in numbers.split(",")):
+        raise typer.BadParameter(f"{numbers!r} are not partitions, such as 0,1", param_hint=option)
+    return topic, sorted({int(number) for number in numbers.split(",")})
 
 
 def offsets_at(client: Client, edges: Edges, moment: str, option: str, choices: str) -> dict[TopicPartition, int]:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple, NoReturn
 
-from penstock.cli.talk import Refused, complain
+from penstock.cli.talk import USED_WRONGLY, Refused, complain
 
 DATA_DIR = "./penstock-data"
 PORT = 9092
-USAGE = 2
+REGISTRY_PORT = 8081
+JSON = "json"
 
 
 class Option(NamedTuple):
@@ -48,7 +49,8 @@ class Command(NamedTuple):
 
 _DATA_DIR = Option("--data-dir", str, DATA_DIR, "the folder of the cluster", "DIR")
 _SET = Option("--set", list, (), "a setting that wins over the file; may be repeated", "KEY=VALUE")
-_OUTPUT = Option("--output", str, "table", "how to print the result", choices=("table", "json"), short="-o")
+_LOG_FORMAT = Option("--log-format", str, None, "how nodes say what happens", choices=("text", JSON))
+_OUTPUT = Option("--output", str, "table", "how to print the result", choices=("table", JSON), short="-o")
 
 COMMANDS = (
     Command(
@@ -58,11 +60,30 @@ COMMANDS = (
         (
             Option("--nodes", int, None, "how many nodes", "N"),
             _DATA_DIR,
-            Option("--port", int, None, f"node i listens on PORT + i - 1 (default: {PORT}, or as before)", "PORT"),
+            Option(
+                "--port",
+                int,
+                None,
+                f"node i listens on PORT + i - 1 (default: {PORT}, or as before); 0: free ones",
+                "PORT",
+            ),
             Option("--metrics-port", int, None, "metrics of node i are on P + i - 1 (default: PORT + 2000)", "P"),
+            Option(
+                "--host",
+                str,
+                None,
+                "listen on this address (default: 127.0.0.1, or as before); 0.0.0.0: all",
+                "ADDRESS",
+            ),
+            Option("--advertised-host", str, None, "the name that clients are told (default: the address)", "NAME"),
             Option("--config", str, None, "settings for every node, in Kafka's format", "FILE"),
             _SET,
             Option("--restart", bool, False, "start a node again when it dies"),
+            Option("--detach", bool, False, "come back when all nodes serve; they go on in the background"),
+            Option("--ephemeral", bool, False, "keep nothing: data goes to a temporary folder, and with the cluster"),
+            Option("--registry", bool, False, f"serve schemas, too, on port {REGISTRY_PORT}"),
+            Option("--registry-port", int, None, "serve schemas on this port", "P"),
+            Option("--secure", bool, False, "TLS, passwords (SCRAM), access rules and an admin; a folder stays so"),
             Option(
                 "--join",
                 str,
@@ -71,6 +92,8 @@ COMMANDS = (
                 "[HOST:PORT]",
                 bare="",
             ),
+            _LOG_FORMAT,
+            _OUTPUT,
         ),
     ),
     Command("down", "Stop the cluster of a folder.", "penstock.cli.folder_commands:down", (_DATA_DIR,)),
@@ -85,7 +108,31 @@ COMMANDS = (
         "node",
         "Run one node in the foreground with Kafka's settings.",
         "penstock.cli.node:node",
-        (Option("--config", str, None, "server.properties of the node", "FILE"), _SET),
+        (Option("--config", str, None, "server.properties of the node", "FILE"), _SET, _LOG_FORMAT),
+    ),
+    Command(
+        "registry",
+        "Serve schemas of a cluster with Confluent's REST API.",
+        "penstock.cli.registry:registry",
+        (
+            Option(
+                "--bootstrap", str, "", "where brokers listen (default: 127.0.0.1:9092)", "HOST:PORT,...", short="-b"
+            ),
+            Option("--port", int, REGISTRY_PORT, "where to listen; 0: any free port", "PORT"),
+            Option("--host", str, "127.0.0.1", "listen on this address; 0.0.0.0: all", "ADDRESS"),
+            Option(
+                "--advertised-host", str, None, "how other registries reach this one (default: the address)", "NAME"
+            ),
+            Option("--command-config", str, None, "a client's settings: how it gets in at the brokers", "FILE"),
+            Option("--topic", str, "_schemas", "where schemas are kept", "TOPIC"),
+            Option("--group", str, "schema-registry", "registries of one group choose who writes", "GROUP"),
+            Option("--compatibility", str, "BACKWARD", "the level where nobody has set one", "LEVEL"),
+            Option("--users", str, None, "ask for a name and a password: `cluster` (its SCRAM users) or a file", "WHO"),
+            Option("--authorize", bool, False, "let the cluster's access rules say who may do what"),
+            Option("--tls-cert", str, None, "serve HTTPS with this certificate and its chain (PEM)", "FILE"),
+            Option("--tls-key", str, None, "its key (PEM, without a password)", "FILE"),
+            Option("--tls-ca", str, None, "whom to trust when asking other registries (PEM)", "FILE"),
+        ),
     ),
 )
 
@@ -96,7 +143,7 @@ def run(name: str, arguments: list[str]) -> int:
     try:
         options = vars(_parser(command).parse_args(arguments))
     except SystemExit as end:
-        return USAGE if end.code else 0
+        return USED_WRONGLY if end.code else 0
     return perform(command, options)
 
 
@@ -107,15 +154,21 @@ def perform(command: Command, options: dict[str, Any]) -> int:
     try:
         return action(**options)
     except Refused as refusal:
-        return complain(refusal.message, refusal.hint)
+        return complain(refusal.message, refusal.hint, refusal.code)
 
 
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line instead of repeating everything that would be right."""
 
     def error(self, message: str) -> NoReturn:
-        complain(message, f"see `{self.prog} --help`")
-        raise SystemExit(USAGE)
+        raise SystemExit(complain(message, f"see `{self.prog} --help`", USED_WRONGLY))
+
+
+def _whole_number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
 
 
 def _parser(command: Command) -> argparse.ArgumentParser:
@@ -128,7 +181,7 @@ def _parser(command: Command) -> argparse.ArgumentParser:
         else:
             parser.add_argument(
                 *option.flags,
-                type=option.kind,
+                type=_whole_number if option.kind is int else option.kind,
                 default=option.default,
                 metavar=option.metavar or None,
                 choices=option.choices or None,

@@ -1,27 +1,46 @@
 """`penstock produce`: lines of stdin or of files become records."""
 
-import json
-import select
-import sys
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from penstock.cli import completion
-from penstock.cli.arguments import TIMESTAMP_MS_END, assignments
-from penstock.cli.output import Output, print_json
+from penstock.cli.arguments import pairs
+from penstock.cli.client_settings import PRODUCER, ConfigOption, PropertyOption, client_settings
+from penstock.cli.json_record import NewRecord, read_json_record
+from penstock.cli.output import Output
+from penstock.cli.produce_input import chunks
+from penstock.cli.produce_report import Report
+from penstock.cli.produce_transactions import (
+    TransactionalId,
+    TransactionRecords,
+    check_transactional,
+    send_in_transactions,
+)
+from penstock.cli.schema_registry import DEFAULT_REGISTRY, Registry
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
-from penstock.cli.talk import Refused, say
-from penstock.client.metadata import TopicPartition
-from penstock.client.producing import ACKS_ALL, Delivered, Producer
+from penstock.cli.talk import Refused
+from penstock.cli.typed import WriteSchema, typed_reader
+from penstock.client.blocking import Client
+from penstock.client.producing import ACKS_ALL, BATCH_BYTES, Delivered, Producer
+from penstock.client.transactional import TIMEOUT_MS, TransactionalProducer
 from penstock.core.records.codecs import Codec
 
-READ_BYTES = 1 << 20
-LINE_BYTES_MAX = 64 << 20
+Topic = Annotated[str | None, typer.Argument(metavar="TOPIC", help="The topic.", autocompletion=completion.topics)]
+TopicOption = Annotated[str | None, typer.Option("--topic", "-t", metavar="TOPIC", help="The topic, as an option.")]
+HeaderOption = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="A header of every record; may be repeated.")
+]
+PartitionOption = Annotated[
+    int | None, typer.Option("--partition", "-p", metavar="N", help="The partition; chosen by key if left out.")
+]
+Headers = tuple[tuple[str, bytes | None], ...]
 
 
 class Acks(StrEnum):
@@ -33,10 +52,12 @@ class Acks(StrEnum):
 
 
 class Input(StrEnum):
-    """What `--input` takes: a line as it is, or a line as `penstock consume --output json` prints it."""
+    """What `--input` takes: a line as it is, as `penstock consume --output json` prints it, or in a code."""
 
     TEXT = "text"
     JSON = "json"
+    HEX = "hex"
+    BASE64 = "base64"
 
 
 class CodecName(StrEnum):
@@ -49,185 +70,159 @@ class CodecName(StrEnum):
     ZSTD = "zstd"
 
 
-class NewRecord(NamedTuple):
+class LineReader(NamedTuple):
+    """How a line that is not JSON becomes a record."""
+
     key: bytes | None
-    value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...]
-    timestamp: int | None = None
+    separator: bytes | None
+    headers: Headers
+    decode: Callable[[bytes], bytes]
+    null: bytes | None
+
+    def read(self, line: bytes) -> NewRecord:
+        if self.separator is None:
+            return NewRecord(self.key, self._part(line), self.headers)
+        own_key, found, value = line.partition(self.separator)
+        if not found:
+            raise Refused(
+                f"there is no key separator {self.separator.decode()!r} in the line {_beginning(line)}",
+                "leave --key-separator out for lines without a key",
+            )
+        return NewRecord(self._part(own_key), self._part(value), self.headers)
+
+    def _part(self, part: bytes) -> bytes | None:
+        if part == self.null:
+            return None
+        try:
+            return self.decode(part)
+        except ValueError:
+            raise Refused(
+                f"{_beginning(part)} is not written as --input says", "see `penstock produce --help`"
+            ) from None
+
+
+_DECODERS: Mapping[Input, Callable[[bytes], bytes]] = {
+    Input.TEXT: bytes,
+    Input.HEX: lambda line: bytes.fromhex(line.decode("ascii")),
+    Input.BASE64: lambda line: b64decode(line, validate=True),
+}
 
 
 def produce(
-    topic: Annotated[str, typer.Argument(help="The topic.", autocompletion=completion.topics)],
+    context: typer.Context,
+    topic: Topic = None,
     files: Annotated[list[Path] | None, typer.Argument(help="Files to read instead of stdin.")] = None,
-    key: Annotated[str | None, typer.Option(help="One key for all records.")] = None,
+    topic_option: TopicOption = None,
+    key: Annotated[str | None, typer.Option("--key", "-k", help="One key for all records.")] = None,
     key_separator: Annotated[str | None, typer.Option(help="What stands between key and value in a line.")] = None,
-    header: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A header of every record.")] = None,
-    partition: Annotated[int | None, typer.Option(min=0, help="The partition; chosen by key if left out.")] = None,
-    codec: Annotated[CodecName, typer.Option(help="How batches are compressed.")] = CodecName.NONE,
-    acks: Annotated[Acks, typer.Option(help="Whose word to wait for.")] = Acks.ALL,
+    header: HeaderOption = None,
+    partition: PartitionOption = None,
+    codec: Annotated[CodecName | None, typer.Option(help="How batches are compressed.", show_default="none")] = None,
+    acks: Annotated[Acks | None, typer.Option(help="Whose word to wait for.", show_default="all")] = None,
     whole: Annotated[bool, typer.Option("--whole", help="Each file (or all of stdin) is one record.")] = False,
     input_: Annotated[Input, typer.Option("--input", help="What a line holds.")] = Input.TEXT,
+    null: Annotated[str | None, typer.Option(metavar="TEXT", help="A key or value that reads so is null.")] = None,
+    schema: WriteSchema = None,
+    registry: Registry = DEFAULT_REGISTRY,
+    transactional_id: TransactionalId = None,
+    transaction_records: TransactionRecords = None,
+    config: ConfigOption = None,
+    property_: PropertyOption = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     output: OutputOption = Output.TABLE,
     timeout: Timeout = TIMEOUT_SECONDS,
 ) -> None:
     """Write lines of stdin or of files to a topic, one record each."""
-    headers = tuple((name, value.encode()) for name, value in assignments(header or (), "--header").items())
+    name, paths = _topic(topic, topic_option, files or [])
+    if partition is not None and partition < 0:
+        raise typer.BadParameter(f"{partition} is not a partition: they count from 0", param_hint="--partition")
+    read = typed_reader(_reader(input_, key, key_separator, header, null), schema, name, registry)
+    settings = client_settings(config, property_, PRODUCER)
+    if codec is not None:
+        settings["compression.type"] = codec.value
+    if acks is not None:
+        settings["acks"] = acks.value
+    if transactional_id is not None:
+        settings["transactional.id"] = transactional_id
+    check_transactional(settings, transaction_records)
+    report = Report(name, output, settings.get("transactional.id"))
+    with connect(bootstrap, timeout, context, settings) as client:
+        # Nobody should type records that nobody will take.
+        client.retry(lambda: client.refresh(()))
+        producer = make_producer(client, settings, report.take)
+        found = (map(read, chunk) for chunk in chunks(paths, whole))
+        with report.of_what_fails():
+            if isinstance(producer, TransactionalProducer):
+                send = partial(_send_one, producer, name, partition, report)
+                send_in_transactions(producer, send, chain.from_iterable(found), transaction_records, report)
+            for records in found:
+                _send(producer, name, partition, records, report)
+    report.finish()
+
+
+def make_producer(
+    client: Client, settings: Mapping[str, str], on_delivery: Callable[[Delivered], None] | None = None
+) -> Producer:
+    """A producer as the settings say."""
+    acks = settings.get("acks", "all")
+    patience_ms = settings.get("delivery.timeout.ms")
+    common: dict[str, Any] = {
+        "codec": Codec[settings.get("compression.type", "none").upper()],
+        "batch_bytes": int(settings.get("batch.size", BATCH_BYTES)),
+        "delivery_seconds_max": None if patience_ms is None else int(patience_ms) / 1000,
+        "on_delivery": on_delivery,
+    }
+    if (transactional_id := settings.get("transactional.id")) is not None:
+        timeout_ms = int(settings.get("transaction.timeout.ms", TIMEOUT_MS))
+        return TransactionalProducer(client, transactional_id, timeout_ms=timeout_ms, **common)
+    idempotent = settings.get("enable.idempotence", "true") == "true"
+    return Producer(client, acks=ACKS_ALL if acks == "all" else int(acks), idempotent=idempotent, **common)
+
+
+def _topic(topic: str | None, option: str | None, files: list[Path]) -> tuple[str, list[Path]]:
+    """The topic is the first argument, unless an option names it: then all arguments are files."""
+    if option is not None:
+        return option, files if topic is None else [Path(topic), *files]
+    if topic is None:
+        raise typer.BadParameter("name the topic: penstock produce TOPIC")
+    return topic, files
+
+
+def _reader(
+    input_: Input, key: str | None, key_separator: str | None, header: list[str] | None, null: str | None
+) -> Callable[[bytes], NewRecord]:
+    headers = tuple((name, value.encode()) for name, value in pairs(header or (), "--header"))
     separator = None if key_separator is None else _unescape(key_separator)
     if separator == b"":
         raise typer.BadParameter("nothing cannot separate a key from a value", param_hint="--key-separator")
-    fixed_key = None if key is None else key.encode()
-
-    def read(line: bytes) -> NewRecord:
-        return _from_json(line) if input_ is Input.JSON else _from_text(line, fixed_key, separator, headers)
-
-    delivered: list[Delivered] = []
-    with connect(bootstrap, timeout) as client:
-        # Nobody should type records that nobody will take.
-        client.retry(lambda: client.refresh(()))
-        producer = Producer(
-            client,
-            acks=ACKS_ALL if acks is Acks.ALL else int(acks),
-            codec=Codec[codec.name],
-            on_delivery=delivered.append,
-        )
-        for chunk in _chunks(files or [], whole):
-            try:
-                for line in chunk:
-                    record = read(line)
-                    at = {"partition": partition, "timestamp": record.timestamp}
-                    producer.send(topic, record.key, record.value, record.headers, **at)
-            finally:
-                # What has been read is sent before more is waited for: somebody may be typing, or piping a live log.
-                # So is what stands before a line that cannot be sent.
-                producer.flush()
-    _report(output, topic, delivered)
+    if input_ is Input.JSON:
+        beside = {"--key": key, "--key-separator": key_separator, "--header": header, "--null": null}
+        if said := [option for option, value in beside.items() if value]:
+            raise typer.BadParameter("a line of JSON says this itself", param_hint=said[0])
+        return read_json_record
+    fixed_key, null_text = (None if text is None else text.encode() for text in (key, null))
+    return LineReader(fixed_key, separator, headers, _DECODERS[input_], null_text).read
 
 
-def _chunks(files: list[Path], whole: bool) -> Iterator[list[bytes]]:
-    """Lines, in groups that end where the source has nothing more right now."""
-    for path in files:
-        try:
-            with path.open("rb") as file:
-                yield from _lines(file, whole)
-        except OSError as failure:
-            raise Refused(f"cannot read {path}: {failure.strerror}", "what was read before it has been sent") from None
-    if not files:
-        if sys.stdin.isatty():
-            say("type records, one a line; end with ctrl-d")
-        yield from _lines(sys.stdin.buffer, whole)
-
-
-def _lines(source: BinaryIO, whole: bool) -> Iterator[list[bytes]]:
-    if whole:
-        yield [source.read()]
-        return
-    rest = b""
-    lines: list[bytes] = []
-    while data := _read_some(source):
-        *complete, rest = (rest + data).split(b"\n")
-        if len(rest) > LINE_BYTES_MAX:
-            raise Refused(f"a line is longer than {LINE_BYTES_MAX >> 20} MiB", "send it as one record with --whole")
-        lines += (line.removesuffix(b"\r") for line in complete)
-        if (len(data) < READ_BYTES and not _has_more(source)) or len(lines) > READ_BYTES:
-            yield lines
-            lines = []
-    yield [*lines, rest] if rest else lines
-
-
-def _read_some(source: BinaryIO) -> bytes:
-    read: Any = getattr(source, "read1", source.read)
-    data: bytes = read(READ_BYTES)
-    return data
-
-
-def _has_more(source: BinaryIO) -> bool:
-    """Whether reading again would give something at once."""
+def _send(producer: Producer, topic: str, partition: int | None, records: Iterable[NewRecord], report: Report) -> None:
     try:
-        return bool(select.select([source], [], [], 0)[0])
-    except (OSError, ValueError):
-        return True
+        for record in records:
+            _send_one(producer, topic, partition, report, record)
+    finally:
+        # What has been read is sent before more is waited for: somebody may be typing, or piping a live log.
+        # So is what stands before a line that cannot be sent.
+        producer.flush()
 
 
-def _from_text(
-    line: bytes, key: bytes | None, separator: bytes | None, headers: tuple[tuple[str, bytes | None], ...]
-) -> NewRecord:
-    if separator is None:
-        return NewRecord(key, line, headers)
-    own_key, found, value = line.partition(separator)
-    if not found:
-        raise Refused(
-            f"there is no key separator {separator.decode()!r} in the line {line[:60].decode(errors='replace')!r}",
-            "leave --key-separator out for lines without a key; the lines before it have been sent",
-        )
-    return NewRecord(own_key, value, headers)
-
-
-def _from_json(line: bytes) -> NewRecord:
-    try:
-        fields = json.loads(line)
-        headers = tuple((_json_name(one), _json_bytes(one, "value")) for one in fields.get("headers") or ())
-        return NewRecord(_json_bytes(fields, "key"), _json_bytes(fields, "value"), headers, _json_timestamp(fields))
-    except (ValueError, KeyError, TypeError, AttributeError) as failure:
-        raise Refused(
-            f"the line {line[:60].decode(errors='replace')!r} is not a record: {failure}",
-            'a record is a JSON object like {"key": "k", "value": "v", "headers": [{"key": "h", "value": "x"}]}; '
-            "the lines before it have been sent",
-        ) from None
-
-
-def _json_name(header: dict[str, Any]) -> str:
-    name = header["key"]
-    if not isinstance(name, str):
-        raise ValueError(f"the name of a header is a text, not {json.dumps(name)}")
-    name.encode()
-    return name
-
-
-def _json_timestamp(fields: dict[str, Any]) -> int | None:
-    timestamp = fields.get("timestamp")
-    if timestamp is None:
-        return None
-    if (
-        not isinstance(timestamp, int)
-        or isinstance(timestamp, bool)
-        or not -TIMESTAMP_MS_END <= timestamp < TIMESTAMP_MS_END
-    ):
-        raise ValueError("its timestamp is not a number of milliseconds")
-    return timestamp
-
-
-def _json_bytes(fields: dict[str, Any], name: str) -> bytes | None:
-    """A text field as bytes; its twin with `_base64` holds what is not text, and other JSON is kept as JSON."""
-    if fields.get(f"{name}_base64") is not None:
-        return b64decode(fields[f"{name}_base64"], validate=True)
-    value = fields.get(name)
-    if value is None:
-        return None
-    return value.encode() if isinstance(value, str) else json.dumps(value).encode()
+def _send_one(producer: Producer, topic: str, partition: int | None, report: Report, record: NewRecord) -> None:
+    report.given += 1
+    at = {"partition": partition, "timestamp": record.timestamp}
+    producer.send(topic, record.key, record.value, record.headers, **at)
 
 
 def _unescape(text: str) -> bytes:
     return text.replace("\\t", "\t").replace("\\0", "\0").encode()
 
 
-def _report(output: Output, topic: str, delivered: list[Delivered]) -> None:
-    """How many records went where."""
-    places: dict[TopicPartition, tuple[int, int, int]] = {}
-    for batch in delivered:
-        first, _, count = places.get(batch.where, (batch.offset, 0, 0))
-        last = batch.offset + batch.records - 1 if batch.offset >= 0 else -1
-        places[batch.where] = (first, last, count + batch.records)
-    total = sum(count for _, _, count in places.values())
-    if output is Output.JSON:
-        rows = [
-            {"partition": where.partition, "first_offset": first, "last_offset": last, "records": count}
-            for where, (first, last, count) in sorted(places.items())
-        ]
-        print_json({"topic": topic, "records": total, "partitions": rows})
-        return
-    spans = ", ".join(
-        f"partition {where.partition}: offsets {first} to {last}" if first >= 0 else f"partition {where.partition}"
-        for where, (first, last, _) in sorted(places.items())
-    )
-    say(f"{total} record{'' if total == 1 else 's'} written to {topic}" + (f" ({spans})" if spans else ""))
+def _beginning(line: bytes) -> str:
+    return repr(line[:60].decode(errors="replace"))

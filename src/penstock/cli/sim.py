@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penstock.cli.arguments import at_least
 from penstock.cli.output import Output, print_json
 from penstock.cli.session import OutputOption
-from penstock.cli.talk import Refused, say
+from penstock.cli.talk import Misused, Refused, say
 
 if TYPE_CHECKING:
     from penstock.sim.report import Report
@@ -26,7 +27,10 @@ GARBAGE_ALLOCATIONS = 50_000
 
 def sim(
     seeds: Annotated[str, typer.Option("--seeds", metavar="N|N-M", help="A seed, or a range of them.")] = "0-19",
-    nodes: Annotated[int, typer.Option("--nodes", min=1, max=NODES_MAX, help="How many machines there are.")] = 1,
+    nodes: Annotated[
+        int,
+        typer.Option("--nodes", metavar="N", callback=at_least(1, NODES_MAX), help="How many machines there are."),
+    ] = 1,
     storm: Annotated[
         Path | None,
         typer.Option("--storm", metavar="FILE", help="Faults and errands, a line each, instead of drawn ones."),
@@ -37,8 +41,8 @@ def sim(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per seed.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Run nodes in a world made of a seed: virtual time, disks, network, and faults. The first seed that fails is told,
-    with what happened last and the command that repeats it."""
+    """Run nodes in a world made of a seed: virtual time, disks, network, and faults. The last line is the verdict, and
+    the exit code 0 if no promise was broken; the first seed that breaks one is told, with what happened last."""
     from penstock.sim.run import Plan, run_seeds
 
     plan = Plan(_seeds(seeds), nodes, None if storm is None else _storm(storm, nodes), idle)
@@ -62,10 +66,9 @@ def _tell(plan: "Plan", tally: "Tally", took_s: tuple[float, float], output: Out
     simulated_s = tally.simulated_us / US_PER_S
     factor = simulated_s / elapsed_s
     if output is Output.TABLE:
-        code = describe(plan, tally, sys.stdout.write)
         by_processor = f"{simulated_s / processor_s:.1f} by processor time"
         say(f"{simulated_s:.0f} simulated seconds in {elapsed_s:.1f}: {factor:.1f} times real time, {by_processor}")
-        return code
+        return describe(plan, tally, sys.stdout.write)
     facts = {"seeds": len(plan.seeds), "nodes": plan.nodes, "simulated_s": simulated_s, "elapsed_s": elapsed_s}
     facts["processor_s"] = processor_s
     failed = None if tally.failed is None else {"seed": tally.failed.seed, "failure": repr(tally.failed.failure)}
@@ -79,9 +82,9 @@ def _seeds(text: str) -> range:
     try:
         seeds = parse_seeds(text)
     except ValueError:
-        raise Refused(f"{text!r} is not a seed", "give a number, or a range such as 0-99") from None
+        raise Misused(f"{text!r} is not a seed", "give a number, or a range such as 0-99") from None
     if not seeds:
-        raise Refused(f"{text!r} has no seed in it", "give the smaller number first, as in 0-99")
+        raise Misused(f"{text!r} has no seed in it", "give the smaller number first, as in 0-99")
     return seeds
 
 
@@ -91,7 +94,7 @@ def _storm(path: Path, nodes: int) -> str:
     from penstock.sim.storm import BadStorm
 
     if nodes == 1:
-        raise Refused("a storm needs several machines", "add --nodes 3")
+        raise Misused("a storm needs several machines", "add --nodes 3")
     try:
         text = path.read_text()
         faults, _ = parse_happenings(text)

@@ -5,18 +5,32 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.data_folders import data_folders, metadata_folders
+from penstock.cli.first_users import bootstrap_of
 from penstock.cli.first_voters import NO_VOTERS, Asked, first_voters
 from penstock.cli.formatting import format_folder, new_id, read_meta
 from penstock.cli.node_settings import read_settings_file
 from penstock.cli.output import Output, print_json, print_rows
+from penstock.cli.plain import DATA_DIR
+from penstock.cli.sealed_folders import sealing_of
 from penstock.cli.session import OutputOption
+from penstock.cli.storage_dump import dump
 from penstock.cli.storage_import import import_
+from penstock.cli.storage_keys import keys, rekey
+from penstock.cli.storage_repair import Config, DataDir, repair, verify
+from penstock.cli.storage_stray import app as stray
 from penstock.cli.talk import Refused, say
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.metadata.storage import Meta, uuid_bytes
 
 app = typer.Typer(help="Prepare and look at data folders.", no_args_is_help=True)
 app.command("import")(import_)
+app.command()(verify)
+app.command()(repair)
+app.command()(dump)
+app.command()(keys)
+app.command()(rekey)
+app.add_typer(stray, name="stray")
 
 ConfigFile = Annotated[Path, typer.Option("--config", "-c", help="server.properties of the node.")]
 
@@ -36,6 +50,12 @@ def format_(
     no_initial_controllers: Annotated[
         bool, typer.Option("--no-initial-controllers", "-N", help="It is to be added to those there are.")
     ] = False,
+    add_scram: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--add-scram", "-S", metavar="MECHANISM=[name=NAME,password=...]", help="A first user; repeatable."
+        ),
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Write meta.properties into the node's data folders, and the first voters, where those are kept in the metadata.
@@ -44,6 +64,7 @@ def format_(
     """
     settings = BrokerSettings(read_settings_file(str(config)))
     first = first_voters(settings, Asked(standalone, initial_controllers, no_initial_controllers))
+    bootstrap = bootstrap_of(add_scram)
     folders = _folders(settings)
     formatted = {folder: meta for folder in folders if (meta := read_meta(folder)) is not None}
     if formatted and not ignore_formatted:
@@ -54,8 +75,10 @@ def format_(
     chosen = _cluster_id(cluster_id, list(formatted.values()))
     for folder in folders:
         if folder not in formatted:
-            kept = first if folder == settings.metadata_log_dir else NO_VOTERS
-            formatted[folder] = format_folder(folder, chosen, settings.node_id, *kept)
+            is_metadata = folder == settings.metadata_log_dir
+            voters, records = (first, bootstrap) if is_metadata else (NO_VOTERS, None)
+            sealing = sealing_of(settings, folder)
+            formatted[folder] = format_folder(folder, chosen, settings.node_id, *voters, records, sealing=sealing)
     if output is Output.JSON:
         print_json([_facts(folder, formatted[folder]) for folder in folders])
     else:
@@ -63,10 +86,10 @@ def format_(
 
 
 @app.command()
-def info(config: ConfigFile, output: OutputOption = Output.TABLE) -> None:
-    """Show whose the node's data folders are; fails if one is not formatted."""
-    settings = BrokerSettings(read_settings_file(str(config)))
-    found = {folder: read_meta(folder) for folder in _folders(settings)}
+def info(config: Config = None, data_dir: DataDir = DATA_DIR, output: OutputOption = Output.TABLE) -> None:
+    """Show whose the data folders are, of a node or of all nodes of `penstock up`; fails if one is not formatted."""
+    folders = dict.fromkeys(metadata_folders(config, data_dir) + data_folders(config, data_dir))
+    found = {folder: read_meta(folder) for folder in folders}
     rows = [tuple(_facts(folder, meta).values()) for folder, meta in found.items()]
     print_rows(output, ("folder", "formatted", "version", "cluster id", "node id", "directory id"), rows)
     if None in found.values():

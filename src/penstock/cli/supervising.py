@@ -1,18 +1,24 @@
 """The node processes of one `penstock up`: one small loop waits for signals, deaths and signs of readiness."""
 
+import json
+import os
 import select
 import signal
 import socket
 import time
+from typing import Any, ClassVar
 
 from penstock.cli.folder import ClusterFolder
 from penstock.cli.node_process import STOPPED, NodeProcess
 from penstock.cli.node_settings import HOST
-from penstock.cli.plain import PORT
+from penstock.cli.plain import JSON, PORT
+from penstock.cli.registry_process import RegistryProcess
 from penstock.cli.talk import complain, say
 
 # A node takes up to 30 s for a clean stop; only one that is beyond help is killed.
 STOP_SECONDS_MAX = 35.0
+# How often somebody in the background looks how long its log is.
+LOG_LOOK_SECONDS = 10.0
 _STOPPERS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -26,33 +32,81 @@ def signals_as_bytes() -> socket.socket:
     return reader
 
 
+class Terminal:
+    """Where `up` was started, and stays."""
+
+    is_left: ClassVar[bool] = False
+
+    def log(self, folder: ClusterFolder) -> int | None:
+        """What nodes say goes where we say what we say."""
+        return None
+
+    def show_log(self) -> None:
+        """Everything was seen."""
+
+    def leave(self) -> None:
+        """We stay."""
+
+    def limit_log(self) -> None:
+        """Whoever collects what is said bounds it."""
+
+
 class Cluster:
     """The node processes of one `up`, from their start to their end."""
 
-    def __init__(self, folder: ClusterFolder, members: list[NodeProcess], restart: bool) -> None:
+    def __init__(
+        self,
+        folder: ClusterFolder,
+        members: list[NodeProcess],
+        restart: bool,
+        output: str,
+        terminal: Terminal,
+        registry: RegistryProcess | None = None,
+    ) -> None:
         self._folder = folder
         self._members = members
         self._restart = restart
+        self._output = output
+        self._terminal = terminal
+        self._registry = registry
+        self._log: int | None = None
         self._announced = False
         self._has_lost = False
 
     def run(self, signals: socket.socket) -> int:
         """Start everybody, report what happens, stop everybody on a signal."""
+        self._log = self._terminal.log(self._folder)
         for member in self._members:
+            member.talk = self._log
             member.start()
         while True:
             numbers = self._wait(signals)
             if any(number in _STOPPERS for number in numbers):
                 return self._stop()
             if not self._reap():
+                self._stop_registry()
                 return 1 if self._has_lost else 0
             self._announce()
+            if self._registry is not None:
+                self._registry.look_after(self._bootstrap, self._log, self._restart)
+
+    @property
+    def _bootstrap(self) -> str:
+        return ",".join(member.ports.address for member in self._members)
+
+    def _stop_registry(self) -> None:
+        """Before the nodes: it leaves its group while there is one."""
+        if self._registry is not None:
+            self._registry.stop()
 
     def _wait(self, signals: socket.socket) -> bytes:
         """Sleep until a signal, a sign of readiness, or the time to start a node again; gives the signals' numbers."""
         waiting = [member for member in self._members if member.ready_fd is not None]
         times = [member.start_at for member in self._members if member.start_at is not None]
         timeout = max(0.0, min(times) - time.monotonic()) if times else None
+        if self._terminal.is_left:
+            timeout = LOG_LOOK_SECONDS if timeout is None else min(timeout, LOG_LOOK_SECONDS)
+            self._terminal.limit_log()
         sources: list[socket.socket | int] = [signals, *(fd for fd in (m.ready_fd for m in waiting) if fd is not None)]
         readable, _, _ = select.select(sources, [], [], timeout)
         for member in waiting:
@@ -69,6 +123,7 @@ class Cluster:
                 continue
             self._has_lost |= not self._announced or reason != STOPPED
             if not self._announced and not self._restart:
+                self._terminal.show_log()
                 complain(f"node {member.folder.number} did not start: it {reason}")
                 self._stop()
                 return False
@@ -84,16 +139,60 @@ class Cluster:
         if self._announced or not all(member.is_ready for member in self._members):
             return
         self._announced = True
-        bootstrap = ",".join(member.ports.address for member in self._members)
-        print(f"ready {bootstrap}", flush=True)
+        bootstrap = self._bootstrap
+        if self._registry is not None:
+            self._has_lost |= not self._registry.start(bootstrap, self._log)
+        print(json.dumps(self._facts(bootstrap)) if self._output == JSON else f"ready {bootstrap}", flush=True)
         first = self._members[0].ports
         at = "" if first.address == f"{HOST}:{PORT}" else f" --bootstrap {first.address}"
-        say(f"Kafka clients connect to {bootstrap}; metrics are at http://{HOST}:{first.metrics}/metrics")
-        say(f"data is in {self._folder.path}; stop with ctrl-c or `{self._folder.command('down')}`")
+        end = "" if self._terminal.is_left else "ctrl-c or "
+        say(f"Kafka clients connect to {bootstrap}; metrics are at {first.metrics_url}")
+        say(f"data is in {self._folder.path}; stop with {end}`{self._folder.command('down')}`")
+        if self._folder.is_secure:
+            self._show_way_in()
+            return
         say(f"try: echo hello | penstock produce greetings{at} && penstock consume greetings{at}")
+        self._terminal.leave()
+
+    def _show_way_in(self) -> None:
+        """The settings of a client, to copy."""
+        path = os.path.join(self._folder.security_path, "client.properties")
+        say(f"clients get in as the admin with what is in {path}")
+        if not self._terminal.is_left:
+            # What is said in the background is kept in a log.
+            with open(path, encoding="utf-8") as file:
+                say(file.read().rstrip("\n"))
+        say(f"try: penstock topic list --command-config {path}")
+        self._terminal.leave()
+
+    def _facts(self, bootstrap: str) -> dict[str, Any]:
+        """For programs: where everything is, on one line."""
+        nodes = [
+            {
+                "node": member.folder.number,
+                "address": member.ports.address,
+                "port": member.ports.client,
+                "controller_port": None if member.ports.has_joined else member.ports.controller,
+                "metrics_port": member.ports.metrics,
+                "metrics": member.ports.metrics_url,
+                "data": member.folder.path,
+                "pid": member.pid,
+            }
+            for member in self._members
+        ]
+        return {
+            "state": "ready",
+            "bootstrap": bootstrap,
+            "data_dir": self._folder.path,
+            **({"client_config": f"{self._folder.security_path}/client.properties"} if self._folder.is_secure else {}),
+            "pid": os.getpid(),
+            **({} if self._registry is None else {"registry": self._registry.url}),
+            "nodes": nodes,
+        }
 
     def _stop(self) -> int:
         """Ask every node to stop and wait; the ones that do not are killed, and that is a failure."""
+        self._stop_registry()
         living = [member for member in self._members if member.is_alive]
         for member in living:
             member.terminate()

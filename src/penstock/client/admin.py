@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from itertools import chain, repeat
+from typing import Final, NamedTuple, TypeVar
 
 from penstock import __version__
-from penstock.client.blocking import Client
-from penstock.client.errors import ClientError, Unreachable, check
+from penstock.client.blocking import SOON_SECONDS, Client
+from penstock.client.errors import ClientError, check
 from penstock.client.metadata import BrokerView, TopicPartition
 from penstock.client.offsets import by_leader, by_topic
 from penstock.core.base.errors import ErrorCode
@@ -44,6 +45,8 @@ from penstock.core.wire.api.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+
+T = TypeVar("T")
 
 TOPIC: Final = 2
 BROKER: Final = 4
@@ -126,23 +129,28 @@ class Admin:
         )
         request = CreateTopicsRequest(topics=[topic], timeout_ms=self._timeout_ms, validate_only=validate_only)
 
-        def attempt() -> CreatedTopic:
+        def attempt(is_first: bool) -> CreatedTopic:
             (made,) = self._client.ask(request, CreateTopicsResponse, node=self._client.controller()).topics
+            if made.error_code == ErrorCode.TOPIC_ALREADY_EXISTS and not is_first:
+                # It came true what an attempt before this one was told had failed.
+                there = self._client.topic(name, fresh=True).partitions
+                return CreatedTopic(name, len(there), len(there[0].replicas))
             check(made.error_code, f"topic {name}", made.error_message)
             return CreatedTopic(made.name, made.num_partitions, made.replication_factor)
 
-        return self._client.retry(attempt)
+        return self._client.retry(_knowing_the_first(attempt))
 
     def delete_topic(self, name: str) -> None:
         request = DeleteTopicsRequest(
             topics=[DeleteTopicState(name=name)], topic_names=[name], timeout_ms=self._timeout_ms
         )
 
-        def attempt() -> None:
+        def attempt(is_first: bool) -> None:
             (gone,) = self._client.ask(request, DeleteTopicsResponse, node=self._client.controller()).responses
-            check(gone.error_code, f"topic {name}", gone.error_message)
+            if gone.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or is_first:
+                check(gone.error_code, f"topic {name}", gone.error_message)
 
-        self._client.retry(attempt)
+        self._client.retry(_knowing_the_first(attempt))
         self._client.forget(name)
 
     def add_partitions(self, name: str, count: int, *, validate_only: bool = False) -> None:
@@ -285,15 +293,30 @@ class Admin:
             found += self._client.retry(partial(self._log_dirs_of, broker.node_id))
         return found
 
+    def known_log_dirs(self) -> list[LogDir]:
+        """The same of those brokers that answer soon."""
+        found = []
+        for broker in self.cluster().brokers:
+            try:
+                with self._client.within(SOON_SECONDS):
+                    found += self._client.retry(partial(self._log_dirs_of, broker.node_id))
+            except ClientError as failure:
+                if not failure.is_absence:
+                    raise
+        return found
+
     def full_brokers(self, nodes: Iterable[int]) -> list[int]:
         """Those of some brokers that refuse producers for want of room; who does not answer is left out."""
         return [node for node in nodes if self._is_full(node)]
 
     def _is_full(self, node: int) -> bool:
         try:
-            limits = self.describe_configs(BROKER, str(node), [FULL_RATIO])
-            folders = self._client.retry(partial(self._log_dirs_of, node, is_brief=True))
-        except Unreachable:
+            with self._client.within(SOON_SECONDS):
+                limits = self.describe_configs(BROKER, str(node), [FULL_RATIO])
+                folders = self._client.retry(partial(self._log_dirs_of, node, is_brief=True))
+        except ClientError as failure:
+            if not failure.is_absence:
+                raise
             return False
         shares = [1 - each.usable_bytes / each.total_bytes for each in folders if each.total_bytes > 0]
         return any(share >= float(limit.value or 1) for limit in limits for share in shares)
@@ -320,12 +343,7 @@ def _named(kind: int, name: str) -> str:
     return f"broker {name}" if name else "the default of all brokers"
 
 
-def broker_number(text: str) -> str:
-    """A broker id as brokers spell it, or an error that says so."""
-    if not text.isdecimal():
-        raise ClientError(
-            f"{text!r} is not a broker's number",
-            code=ErrorCode.INVALID_REQUEST,
-            hint="`penstock cluster info` lists them; `default` stands for all brokers",
-        )
-    return str(int(text))
+def _knowing_the_first(attempt: Callable[[bool], T]) -> Callable[[], T]:
+    """An attempt that fails may come true all the same: the next one has to know that there was one."""
+    firsts = chain((True,), repeat(False))
+    return lambda: attempt(next(firsts))

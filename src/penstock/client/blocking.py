@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from math import inf
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from penstock.client.errors import ClientError, Unreachable, check
+from penstock.client.errors import ClientError, ControllersOnly, Unreachable, check
 from penstock.client.link import Link
 from penstock.client.metadata import NO_NODE, ClusterView, TopicPartition, TopicView
+from penstock.client.security import OPEN, Security
 from penstock.core.base.errors import ErrorCode
 from penstock.core.peer.errors import UnsupportedByPeer
 from penstock.core.wire.api.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
@@ -25,6 +29,10 @@ BACKOFF_SECONDS_FIRST: Final = 0.02
 BACKOFF_SECONDS_MAX: Final = 1.0
 # A topic that was created a moment ago may not be known to every broker yet; one that is missing stays missing.
 UNKNOWN_TOPIC_SECONDS_MAX: Final = 0.3
+# What one broker is given to answer, where others can be asked instead or its answer can be done without.
+SOON_SECONDS: Final = 1.0
+# Who has no time left hears at once that nobody has answered.
+SECONDS_MIN: Final = 0.001
 AUTO_CREATION_SECONDS_MAX: Final = 2.0
 GROUP: Final = 0
 TRANSACTION: Final = 1
@@ -56,14 +64,17 @@ class Client:
         client_id: str = "penstock",
         timeout: float = 10.0,
         patient: bool = False,
+        security: Security = OPEN,
     ) -> None:
         """A person wants to hear at once that nobody answers at an address; a `patient` program tries on."""
         self._bootstrap = parse_addresses(bootstrap)
         self._client_id = client_id
+        self._security = security
         self.timeout = timeout
         self._links: dict[Address, Link] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
         self._known = patient
+        self._until = inf
         self.cluster = ClusterView()
 
     def __enter__(self) -> Client:
@@ -76,6 +87,20 @@ class Client:
         for link in self._links.values():
             link.close()
         self._links.clear()
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """All that is asked meanwhile takes so long together, and no longer than what it is a part of."""
+        before = self._until
+        self._until = min(before, time.monotonic() + seconds)
+        try:
+            yield
+        finally:
+            self._until = before
+
+    def _left(self, seconds: float) -> float:
+        """Of a time that something may take."""
+        return max(SECONDS_MIN, min(seconds, self._until - time.monotonic()))
 
     # Asking
 
@@ -91,13 +116,15 @@ class Client:
         """Ask without waiting."""
         link = self.link(node)
         try:
-            return Posted(link, link.post(request, response, self.timeout, newest_version), response)
+            return Posted(link, link.post(request, response, self._left(self.timeout), newest_version), response)
         except UnsupportedByPeer as missing:
+            if link.versions.offered(MetadataRequest.KEY) is None:
+                raise ControllersOnly(link.address) from None
             raise ClientError(str(missing), code=ErrorCode.UNSUPPORTED_VERSION) from None
 
     def retry(self, attempt: Callable[[], T], *, timeout: float | None = None) -> T:
         """The value of `attempt`, tried again after failures that may pass."""
-        deadline = time.monotonic() + (self.timeout if timeout is None else timeout)
+        deadline = time.monotonic() + self._left(self.timeout if timeout is None else timeout)
         for pause in _pauses():
             try:
                 return attempt()
@@ -105,7 +132,7 @@ class Client:
                 nobody_yet = isinstance(failure, Unreachable) and not self._known
                 if nobody_yet or not failure.is_transient or time.monotonic() + pause > deadline:
                     raise
-                self._coordinators.clear()
+                self.forget_coordinators()
                 time.sleep(pause)
         raise AssertionError("the pauses never end")
 
@@ -145,7 +172,7 @@ class Client:
             return link
         if link is not None:
             link.close()
-        link = self._links[address] = Link(*address, self._client_id, self.timeout)
+        link = self._links[address] = Link(*address, self._client_id, self._left(self.timeout), self._security)
         self._known = True
         return link
 
@@ -156,11 +183,11 @@ class Client:
         wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
         request = MetadataRequest(topics=wanted, allow_auto_topic_creation=create)
         answer = self.ask(request, MetadataResponse)
-        self.cluster.take(answer)
+        self.cluster.take(answer, is_whole=topics is None)
         return answer
 
     def topic(self, name: str, *, create: bool = False, fresh: bool = False) -> TopicView:
-        """One topic, with a leader for each partition; created by the broker if `create` allows it."""
+        """One topic; created by the broker if `create` allows it."""
         known = self.cluster.topics.get(name)
         if known is not None and not fresh:
             return known
@@ -178,9 +205,6 @@ class Client:
         answer = self.refresh((name,), create=create)
         for topic in answer.topics:
             check(topic.error_code, f"topic {name}")
-            for partition in topic.partitions:
-                if partition.leader_id == NO_NODE:
-                    check(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {name}-{partition.partition_index}")
         return self.cluster.topics[name]
 
     def topics(self) -> list[TopicView]:
@@ -189,15 +213,15 @@ class Client:
         return sorted(self.cluster.topics.values(), key=lambda topic: topic.name)
 
     def leader(self, where: TopicPartition) -> int:
-        """The node that leads a partition; raises what can be retried when there is none."""
-        topic = self.topic(where.topic)
-        if not 0 <= where.partition < len(topic.partitions):
-            raise ClientError(
-                f"topic {where.topic} has no partition {where.partition}",
-                code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                hint=topic.numbers,
-            )
-        return topic.partitions[where.partition].leader
+        """The node that leads a partition, once there is one; raises what can be retried when there is none in time."""
+        leader = _leader_in(self.topic(where.topic), where)
+        return self.retry(partial(self._new_leader, where)) if leader == NO_NODE else leader
+
+    def _new_leader(self, where: TopicPartition) -> int:
+        leader = _leader_in(self.topic(where.topic, fresh=True), where)
+        if leader == NO_NODE:
+            check(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {where}")
+        return leader
 
     def forget(self, topic: str) -> None:
         """Look this topic up again before it is used next: its leaders have changed."""
@@ -217,6 +241,10 @@ class Client:
             self._coordinators[kind, key] = found.node_id
         return self._coordinators[kind, key]
 
+    def forget_coordinators(self) -> None:
+        """Look them up again before they are asked next: one of them has said that it is none, or nothing."""
+        self._coordinators.clear()
+
     def _find_coordinator(self, key: str, kind: int) -> Coordinator:
         newest = self.link().versions.pick(FindCoordinatorRequest)
         if newest >= 4:
@@ -226,20 +254,37 @@ class Client:
         return Coordinator(key=key, node_id=old.node_id, error_code=old.error_code, error_message=old.error_message)
 
 
+_ADDRESS: Final = "an address is HOST:PORT, for example 127.0.0.1:9092"
+
+
 def parse_addresses(bootstrap: str | Iterable[str]) -> list[Address]:
     """`host:port,host:port` as pairs; a host alone means the usual port."""
     texts = bootstrap.split(",") if isinstance(bootstrap, str) else list(bootstrap)
     addresses = []
     for text in filter(None, map(str.strip, texts)):
+        if "://" in text:
+            raise ClientError(
+                f"{text!r} is not an address", hint=f"leave out {text.partition('://')[0]}://: {_ADDRESS}"
+            )
         host, colon, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")
         if not colon:
             host, port = text, str(DEFAULT_PORT)
         if not port.isdecimal() or not host or int(port) > 0xFFFF:
-            raise ClientError(f"{text!r} is not an address", hint="an address is HOST:PORT, for example 127.0.0.1:9092")
+            raise ClientError(f"{text!r} is not an address", hint=_ADDRESS)
         addresses.append((host.strip("[]"), int(port)))
     if not addresses:
         raise ClientError("no address of a broker was given", hint="name one with --bootstrap HOST:PORT")
     return addresses
+
+
+def _leader_in(topic: TopicView, where: TopicPartition) -> int:
+    if not 0 <= where.partition < len(topic.partitions):
+        raise ClientError(
+            f"topic {where.topic} has no partition {where.partition}",
+            code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            hint=topic.numbers,
+        )
+    return topic.partitions[where.partition].leader
 
 
 def _pauses() -> Iterable[float]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from penstock.client.blocking import Client
 from penstock.client.errors import ClientError, check
+from penstock.client.everybody import Silent, ask_everybody
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import by_topic
 from penstock.core.base.errors import ErrorCode
@@ -63,11 +63,15 @@ class Groups:
 
     def list(self) -> list[ListedGroup]:
         """Every group of every broker, by name."""
-        self._client.retry(lambda: self._client.refresh(()))
-        found = []
-        for node in self._client.cluster.brokers:
-            found += self._client.retry(partial(self._list_at, node)).groups
-        return sorted(found, key=lambda group: group.group_id)
+        found, silent = self.known()
+        silent.refuse()
+        return [*found]
+
+    def known(self) -> tuple[Sequence[ListedGroup], Silent]:
+        """The groups of those brokers that answer, by name, and who does not."""
+        answers, silent = ask_everybody(self._client, self._list_at)
+        found = [group for answer in answers.values() for group in answer.groups]
+        return sorted(found, key=lambda group: group.group_id), silent
 
     def _list_at(self, node: int) -> ListGroupsResponse:
         answer = self._client.ask(ListGroupsRequest(), ListGroupsResponse, node=node)
@@ -76,8 +80,10 @@ class Groups:
 
     def describe(self, name: str) -> Group:
         """A group with its members; raises GROUP_ID_NOT_FOUND where there is none."""
-        kinds = {group.group_id: group.group_type.lower() for group in self.list()}
+        found, silent = self.known()
+        kinds = {group.group_id: group.group_type.lower() for group in found}
         if name not in kinds:
+            silent.refuse()
             check(ErrorCode.GROUP_ID_NOT_FOUND, f"group {name}")
         if kinds[name] == "consumer":
             return self._client.retry(lambda: self._describe_consumer(name))

@@ -33,6 +33,8 @@ class Health(NamedTuple):
     """Brokers whose disks are full: others lead for them where they can."""
     idle: tuple[int, ...]
     """Brokers that are let in, and have replicas, none of which is in sync: they shut down, or cannot keep up."""
+    drained: tuple[int, ...]
+    """Brokers that others lead for, because somebody wants that."""
     offline: tuple[TopicPartition, ...]
     under_min: tuple[TopicPartition, ...]
     under_replicated: tuple[TopicPartition, ...]
@@ -41,7 +43,7 @@ class Health(NamedTuple):
 
     @property
     def is_healthy(self) -> bool:
-        """That leaders are elsewhere, or that partitions move, is no illness."""
+        """That leaders are elsewhere, that somebody wants them to be, or that partitions move, is no illness."""
         brokers = (self.voters_behind, self.fenced, self.full, self.idle)
         return self.controller is not None and not any((*brokers, self.offline, self.under_min, self.under_replicated))
 
@@ -53,9 +55,10 @@ def assess(
     min_insync: Mapping[str, int],
     adding: Mapping[TopicPartition, Collection[int]],
     full: Collection[int],
+    drained: Collection[int] = (),
 ) -> Health:
     """`adding` has the replicas that are only just being made, which nobody misses yet; `full` the brokers without
-    room."""
+    room; `drained` those that shall not lead."""
     places = [(TopicPartition(topic.name, each.number), each) for topic in topics for each in topic.partitions]
     fenced = tuple(broker.node_id for broker in brokers if broker.is_fenced)
     return Health(
@@ -64,6 +67,7 @@ def assess(
         fenced,
         tuple(full),
         _idle(places, [broker.node_id for broker in brokers if not broker.is_fenced]),
+        tuple(drained),
         tuple(where for where, each in places if each.leader == NO_NODE),
         tuple(where for where, each in places if _is_under_min(each, min_insync.get(where.topic, 1))),
         tuple(where for where, each in places if set(each.replicas) - set(each.in_sync) - set(adding.get(where, ()))),

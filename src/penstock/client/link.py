@@ -6,32 +6,33 @@ that reads ahead does not ask for the interpreter again and again while an answe
 
 from __future__ import annotations
 
-import select
-import socket
+import ssl
 import struct
 import time
 from collections.abc import Sized
-from typing import TYPE_CHECKING, Any, TypeVar
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from penstock import __version__
-from penstock.client.errors import TimedOut, Unreachable
+from penstock.client.errors import GREETING, ClientError, TimedOut, Unreachable
+from penstock.client.lines import Line, open_line
+from penstock.client.security import OPEN, Entropy, Security
 from penstock.core.base.ports import Buffer
 from penstock.core.peer.connection import FRAME_BYTES_MAX, PeerConnection, Reply
-from penstock.core.peer.errors import PeerError
+from penstock.core.peer.errors import PeerError, UnsupportedByPeer
+from penstock.core.peer.login import Login, LoginRefused
 from penstock.core.peer.versions import PeerVersions
 from penstock.core.records.build import Sealed
+from penstock.core.wire.registry import response_class
 from penstock.core.wire.schema import Request, Response
+from penstock.tls.settings import TlsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Longer vectors than the system takes in one call are sent in several.
-SEND_PARTS_MAX = 512
-# A time of zero would mean to wait for ever.
-WAIT_SECONDS_MIN = 0.001
-
 _SIZE = struct.Struct(">i")
-_TIMEVAL = struct.Struct("@ll")
+RENEWED_AFTER: Final = 0.8
+"""Of a session that ends: then we say again who we are."""
 
 R = TypeVar("R", bound=Response)
 
@@ -39,15 +40,18 @@ R = TypeVar("R", bound=Response)
 class Link:
     """A connection that has been greeted. Any failure closes it: whoever sees `Unreachable` makes a new one."""
 
-    def __init__(self, host: str, port: int, client_id: str, timeout: float) -> None:
+    def __init__(self, host: str, port: int, client_id: str, timeout: float, security: Security = OPEN) -> None:
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._timeout = timeout
         self._peer = PeerConnection(client_id, __version__)
         self._replies: dict[int, Response] = {}
-        self._socket = self._connect(host, port)
+        self._security = security
+        self._renewed_at = inf
+        self._line = self._connect(host, port)
         deadline = time.monotonic() + timeout
         self._peer.greet(deadline)
-        self._exchange("ApiVersions", lambda: self._peer.is_ready)
+        self._exchange(GREETING, lambda: self._peer.is_ready)
+        self._log_in()
 
     @property
     def versions(self) -> PeerVersions:
@@ -56,18 +60,12 @@ class Link:
 
     @property
     def is_open(self) -> bool:
-        return self._socket.fileno() >= 0
+        return self._line.fileno() >= 0
 
     @property
     def is_stale(self) -> bool:
         """Whether the broker has closed the connection while it was idle: then nothing asked on it was lost."""
-        if self._peer.in_flight:
-            return False
-        # Not select(): it fails on descriptors above 1023, which a program with many connections has.
-        poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
-        readable = poll.poll(0)
-        return bool(readable)
+        return not self._peer.in_flight and self._line.is_stale()
 
     def call(self, request: Request, response: type[R], timeout: float, newest_version: int | None = None) -> R:
         """Ask and wait for the answer."""
@@ -78,6 +76,13 @@ class Link:
     ) -> int:
         """Ask without waiting; `collect` gets the answer."""
         self._timeout = timeout
+        if time.monotonic() >= self._renewed_at and not self._peer.in_flight:
+            self._log_in()
+        return self._ask(request, response, timeout, newest_version)
+
+    def _ask(
+        self, request: Request, response: type[Response], timeout: float, newest_version: int | None = None
+    ) -> int:
         number = self._peer.ask(request, response, time.monotonic() + timeout, newest_version=newest_version)
         self._send()
         return number
@@ -95,16 +100,46 @@ class Link:
         return reply
 
     def close(self) -> None:
-        self._socket.close()
+        self._line.close()
 
-    def _connect(self, host: str, port: int) -> socket.socket:
+    def _connect(self, host: str, port: int) -> Line:
         try:
-            connection = socket.create_connection((host, port), self._timeout)
+            return open_line(host, port, self._timeout, self._security.tls)
+        except TlsError as failure:
+            raise ClientError(str(failure)) from None
+        except ssl.SSLCertVerificationError as failure:
+            raise ClientError(
+                f"the certificate of {self.address} is not to be trusted: {failure.verify_message}",
+                hint="name its authority with ssl.truststore.location (and ssl.truststore.type=PEM)",
+            ) from None
         except OSError as failure:
             raise Unreachable(self.address, _reason(failure)) from failure
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.settimeout(None)
-        return connection
+
+    def _log_in(self) -> None:
+        """Say who we are, where that is asked for."""
+        identity = self._security.who()
+        if identity is None:
+            return
+        login = Login(identity, Entropy())
+        request: Request | None = login.begin()
+        try:
+            while request is not None:
+                kind = response_class(type(request).KEY)
+                answer = self.collect(self._ask(request, kind, self._timeout), kind)
+                lifetime_ms = getattr(answer, "session_lifetime_ms", 0)
+                self._renewed_at = time.monotonic() + RENEWED_AFTER * lifetime_ms / 1000 if lifetime_ms else inf
+                request = login.next(answer)
+        except LoginRefused as refusal:
+            self.close()
+            raise ClientError(
+                f"{self.address} does not let us in: {refusal}",
+                hint="check sasl.mechanism, the name and the password, or the token",
+            ) from None
+        except UnsupportedByPeer:
+            self.close()
+            raise ClientError(
+                f"{self.address} asks nobody who it is", hint="leave SASL_ out of security.protocol"
+            ) from None
 
     def _exchange(self, what: str, is_done: Callable[[], bool]) -> None:
         self._send()
@@ -136,33 +171,21 @@ class Link:
         while count:
             deadline = self._peer.next_deadline()
             assert deadline is not None, "somebody waits for an answer that nobody asked for"
-            self._limit(socket.SO_RCVTIMEO, deadline - time.monotonic())
-            try:
-                piece = self._socket.recv(count, socket.MSG_WAITALL)
-            except BlockingIOError:
-                raise TimeoutError from None
+            piece = self._line.read(count, deadline - time.monotonic())
             if not piece:
                 raise ConnectionResetError("it closed the connection")
             pieces.append(piece)
             count -= len(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def _limit(self, option: int, seconds: float) -> None:
-        """How long the system waits in one call. A socket with a time-out of Python's own would be one that never waits
-        in the system, and could not be asked for all of an answer at once."""
-        whole, part = divmod(max(seconds, WAIT_SECONDS_MIN), 1)
-        self._socket.setsockopt(socket.SOL_SOCKET, option, _TIMEVAL.pack(int(whole), int(part * 1e6)))
-
     def _send(self) -> None:
         parts: list[Any] = [memoryview(buffer) for part in self._peer.take_output() for buffer in _buffers(part)]
         if not parts:
             return
         try:
-            self._limit(socket.SO_SNDTIMEO, self._timeout)
             while parts:
-                sent = self._socket.sendmsg(parts[:SEND_PARTS_MAX])
-                parts = _after(parts, sent)
-        except (TimeoutError, BlockingIOError):
+                parts = _after(parts, self._line.send(parts, self._timeout))
+        except TimeoutError:
             self.close()
             raise TimedOut(self.address, "a request by taking it", self._timeout) from None
         except OSError as failure:

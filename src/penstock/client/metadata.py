@@ -61,8 +61,11 @@ class ClusterView:
         self.topics: dict[str, TopicView] = {}
         self.names: dict[bytes, str] = {}
 
-    def take(self, answer: MetadataResponse) -> None:
-        """Learn from a Metadata answer; topics with an error are forgotten."""
+    def take(self, answer: MetadataResponse, *, is_whole: bool = False) -> None:
+        """Learn from a Metadata answer; topics with an error are forgotten, and all that a whole answer does not name:
+        a broker that heard late of a deletion may have named one once more."""
+        if is_whole:
+            self.topics.clear()
         self.cluster_id = answer.cluster_id
         self.controller = answer.controller_id
         self.brokers = {b.node_id: BrokerView(b.node_id, b.host, b.port, b.rack) for b in answer.brokers}

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from penstock.client.blocking import Client
-from penstock.client.errors import ClientError, check
-from penstock.client.metadata import TopicPartition
+from penstock.client.blocking import SOON_SECONDS, Client
+from penstock.client.errors import ClientError, check_leader
+from penstock.client.metadata import NO_NODE, TopicPartition
 from penstock.core.wire.api.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -54,6 +54,23 @@ def edges(client: Client, places: Iterable[TopicPartition]) -> dict[TopicPartiti
     return {where: (first[where].offset, last[where].offset) for where in wanted}
 
 
+def known_edges(client: Client, places: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
+    """The same of those partitions that somebody leads who answers soon: nobody else is waited for."""
+    led: defaultdict[int, list[TopicPartition]] = defaultdict(list)
+    for where in places:
+        led[client.topic(where.topic).partitions[where.partition].leader].append(where)
+    led.pop(NO_NODE, None)
+    found: dict[TopicPartition, tuple[int, int]] = {}
+    for named in led.values():
+        try:
+            with client.within(SOON_SECONDS):
+                found |= edges(client, named)
+        except ClientError as failure:
+            if not failure.is_absence:
+                raise
+    return found
+
+
 def by_leader(client: Client, places: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
     """Partitions by the node that leads them."""
     leaders: defaultdict[int, list[TopicPartition]] = defaultdict(list)
@@ -96,7 +113,7 @@ def _ask_leader(
         for partition in topic.partitions:
             where = TopicPartition(topic.name, partition.partition_index)
             try:
-                check(partition.error_code, f"the offsets of {where}")
+                check_leader(partition.error_code, f"the offsets of {where}")
             except ClientError:
                 client.forget(topic.name)
                 raise

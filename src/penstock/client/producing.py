@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from penstock.client.blocking import Client, Posted
-from penstock.client.errors import ClientError, check
+from penstock.client.errors import ClientError, check, check_leader
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import by_leader, by_topic
 from penstock.core.base.errors import ErrorCode
-from penstock.core.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
+from penstock.core.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, TRANSACTIONAL_BIT
 from penstock.core.records.build import BatchBuilder, Sealed
 from penstock.core.records.codecs import Codec
 from penstock.core.records.murmur2 import partition_for
@@ -89,6 +89,9 @@ class Producer:
         self._idempotent = idempotent and acks == ACKS_ALL
         self._on_delivery = on_delivery
         self._producer_id, self._producer_epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
+        # What `TransactionalProducer` says otherwise.
+        self._transactional_id: str | None = None
+        self._newest_version: int | None = None
         self._sequences: dict[TopicPartition, int] = {}
         self._builders: dict[TopicPartition, BatchBuilder] = {}
         self._pending_bytes = 0
@@ -182,10 +185,16 @@ class Producer:
         try:
             self._client.retry(attempt, timeout=self._delivery_seconds_max)
         except ClientError:
-            # Sequences that were given out and never written would be missed: the next batch starts a new count.
-            self._producer_id = NO_PRODUCER_ID
-            self._sequences.clear()
+            self._give_up()
             raise
+
+    def _give_up(self) -> None:
+        """Sequences that were given out and never written would be missed: the next batch starts a new count."""
+        self._producer_id = NO_PRODUCER_ID
+        self._sequences.clear()
+
+    def _admit(self, places: Iterable[TopicPartition]) -> None:
+        """Whatever must be said before these partitions are written to."""
 
     def _introduce(self) -> None:
         """Get the producer id that sequences count under."""
@@ -203,6 +212,7 @@ class Producer:
             producer_id=self._producer_id,
             producer_epoch=self._producer_epoch,
             base_sequence=sequence if self._idempotent else NO_SEQUENCE,
+            attributes=0 if self._transactional_id is None else TRANSACTIONAL_BIT,
         )
         self._sequences[where] = (sequence + len(builder)) % _SEQUENCE_MODULUS
         return _Batch(data, len(builder))
@@ -210,10 +220,11 @@ class Producer:
     def _post(self, under_way: _Round) -> None:
         """One request to each leader."""
         client = self._client
+        self._admit(under_way.unanswered)
         for leader, led in by_leader(client, under_way.unanswered).items():
             batches = {where: under_way.unanswered[where] for where in led}
             ids = all(client.topic(where.topic).topic_id != ZERO_UUID for where in batches)
-            newest = None if ids else IDS_FROM - 1
+            newest = self._newest_version if ids else IDS_FROM - 1
             request = self._request(batches)
             if self._acks == 0:
                 client.link(leader).tell(request, newest)
@@ -254,6 +265,7 @@ class Producer:
 
     def _request(self, batches: dict[TopicPartition, _Batch]) -> ProduceRequest:
         return ProduceRequest(
+            transactional_id=self._transactional_id,
             acks=self._acks,
             timeout_ms=int(self._client.timeout * 1000),
             topic_data=[
@@ -279,4 +291,4 @@ def _check(where: TopicPartition, answer: PartitionProduceResponse) -> None:
     """A duplicate is a batch whose first acknowledgement got lost: it is there, which is all that was asked."""
     if answer.error_code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
         details = [one.batch_index_error_message for one in answer.record_errors if one.batch_index_error_message]
-        check(answer.error_code, f"writing to {where}", "; ".join(details) or answer.error_message)
+        check_leader(answer.error_code, f"writing to {where}", "; ".join(details) or answer.error_message)

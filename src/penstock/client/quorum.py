@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from penstock.client.blocking import Client
-from penstock.client.errors import check
+from penstock.client.errors import ClientError, check
+from penstock.client.metadata import NO_NODE
+from penstock.core.wire.api.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
+from penstock.core.wire.api.add_raft_voter import Listener as VoterListener
 from penstock.core.wire.api.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from penstock.core.wire.api.describe_quorum import (
     DescribeQuorumRequest,
@@ -20,6 +23,8 @@ from penstock.core.wire.api.remove_raft_voter import RemoveRaftVoterRequest, Rem
 from penstock.core.wire.api.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 
 METADATA_TOPIC: Final = "__cluster_metadata"
+QUORUM_SECONDS_MAX: Final = 3.0
+"""A controller that leads answers in milliseconds, and another one is elected in less."""
 FENCED_SINCE: Final = 2
 """The version of DescribeCluster that tells of brokers that are not let in."""
 
@@ -98,6 +103,17 @@ def describe_quorum(client: Client) -> Quorum:
     return client.retry(attempt)
 
 
+def known_quorum(client: Client) -> Quorum:
+    """The same, or nobody and nothing where no controller answers soon: that nobody does is worth knowing too."""
+    try:
+        with client.within(min(client.timeout / 2, QUORUM_SECONDS_MAX)):
+            return describe_quorum(client)
+    except ClientError as failure:
+        if not failure.is_absence:
+            raise
+        return Quorum(NO_NODE, NO_NODE, NO_NODE, (), ())
+
+
 def _members(states: Sequence[ReplicaState], nodes: Mapping[int, Sequence[Listener]]) -> tuple[Member, ...]:
     return tuple(
         sorted(
@@ -149,6 +165,23 @@ def remove_voter(client: Client, cluster_id: str, member: Member) -> None:
 
     def attempt() -> None:
         answer = client.ask(request, RemoveRaftVoterResponse)
+        check(answer.error_code, f"voter {member.node_id}", answer.error_message)
+
+    client.retry(attempt)
+
+
+def add_voter(client: Client, cluster_id: str, member: Member, listener: Listener) -> None:
+    """Let a member that follows vote, once it has caught up."""
+    request = AddRaftVoterRequest(
+        cluster_id=cluster_id,
+        timeout_ms=int(client.timeout * 1000),
+        voter_id=member.node_id,
+        voter_directory_id=member.directory_id,
+        listeners=[VoterListener(name=listener.name, host=listener.host, port=listener.port)],
+    )
+
+    def attempt() -> None:
+        answer = client.ask(request, AddRaftVoterResponse)
         check(answer.error_code, f"voter {member.node_id}", answer.error_message)
 
     client.retry(attempt)

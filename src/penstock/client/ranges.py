@@ -9,10 +9,10 @@ marks are no loss.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from penstock.client.blocking import Client
-from penstock.client.errors import ClientError, check
+from penstock.client.errors import TOPIC_UNKNOWN, ClientError, check
 from penstock.client.metadata import TopicPartition, TopicView
 from penstock.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, edges
 from penstock.client.reading import IDS_FROM, WAIT_MS_MAX
@@ -29,10 +29,6 @@ from penstock.core.wire.api.fetch import (
     PartitionData,
 )
 from penstock.core.wire.fields import ZERO_UUID
-
-_TOPIC_GONE: Final = frozenset(
-    {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_TOPIC_ID}
-)
 
 
 class Fetched(NamedTuple):
@@ -166,7 +162,7 @@ class RangeReader:
             self._explain_out_of_range()
         elif data.error_code != ErrorCode.NONE:
             self._client.forget(self._where.topic)
-            if data.error_code in _TOPIC_GONE:
+            if data.error_code in TOPIC_UNKNOWN:
                 # The next attempt asks who has the name now; if it is still ours, this broker just did not know yet.
                 raise self._silence("its leader does not know the topic")
             check(data.error_code, f"reading {self._where}")

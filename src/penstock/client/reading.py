@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from penstock.client.batches import read_batches
 from penstock.client.blocking import Client
-from penstock.client.errors import ClientError, check
+from penstock.client.errors import ClientError, check, check_leader
 from penstock.client.link import Link
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import READ_COMMITTED, READ_UNCOMMITTED, by_leader, by_topic, edges
@@ -158,7 +158,7 @@ class Reader:
             )
         if data.error_code != ErrorCode.NONE:
             self._client.forget(where.topic)
-        check(data.error_code, f"reading {where}")
+        check_leader(data.error_code, f"reading {where}")
 
     def _chunk(self, where: TopicPartition, data: PartitionData) -> Chunk:
         blob = b"" if data.records is None else data.records

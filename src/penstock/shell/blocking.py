@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.core.base.ports import LATER, FileFailure, Pause, Steps
 from penstock.shell.disk import Disk, Reader
+
+if TYPE_CHECKING:
+    from penstock.shell.sealed_paths import Sealing
 
 OPEN_FILES_MAX = 64
 
 T = TypeVar("T")
 
 
-def run_blocking(steps: Steps[T]) -> T:
+def run_blocking(steps: Steps[T], sealing: Sealing | None = None) -> T:
     """Perform every operation where it is asked for, to the end of the steps. No jobs: those have processes."""
-    disk = Disk(lambda act: act(), OPEN_FILES_MAX, Reader())
+    disk = _disk(sealing)
     try:
         return _drive(steps, disk)
     finally:
         disk.close()
+
+
+def _disk(sealing: Sealing | None) -> Disk:
+    if sealing is None:
+        return Disk(lambda act: act(), OPEN_FILES_MAX, Reader())
+    from penstock.shell.sealed_disk import SealedDisk
+
+    return SealedDisk(lambda act: act(), OPEN_FILES_MAX, Reader(), sealing)
 
 
 def _drive(steps: Steps[T], disk: Disk) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import weakref
@@ -14,6 +15,11 @@ FILE_MODE = 0o644
 PROCESS_FILES_MAX = 1 << 20
 """No process needs more, and some systems make one slow that may open more."""
 
+DESCRIPTORS_RESERVED_MAX = 256
+"""Kept free beside files and clients, where the process may have that many; else a quarter of all."""
+CONNECTIONS_MIN = 4
+LACK_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
+
 
 def write_all(fd: int, data: Buffer) -> None:
     rest = memoryview(data)
@@ -23,14 +29,28 @@ def write_all(fd: int, data: Buffer) -> None:
 
 def raise_files_limit() -> None:
     """Take all that the system grants on request, as servers do: the usual limit is for programs that use `select`."""
-    soft, hard = (_finite(limit) for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
-    if soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    given, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft, wanted = _finite(given), _finite(hard)
+    while soft < wanted:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (ValueError, OSError):
+            # macOS calls the limit endless, and refuses more than some other number of its own.
+            wanted //= 2
+        else:
+            return
 
 
 def files_allowed(wanted_max: int) -> int:
     """How many files may be kept open, if so many are wanted: half of what the process may open is for connections."""
     return min(wanted_max, _finite(resource.getrlimit(resource.RLIMIT_NOFILE)[0]) // 2)
+
+
+def connections_allowed(files_max: int) -> int:
+    """How many connections of clients there may be beside so many files: what is left when something is kept for other
+    nodes, workers, listeners, and what is opened for a moment."""
+    limit = _finite(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    return max(limit - files_max - min(DESCRIPTORS_RESERVED_MAX, limit // 4), CONNECTIONS_MIN)
 
 
 def _finite(limit: int) -> int:
@@ -54,7 +74,15 @@ class Descriptors:
     def open(self, file: File, create: bool) -> int:
         if file.fd >= 0:
             return file.fd
-        fd = file.fd = os.open(file.path, APPEND_FLAGS | (os.O_CREAT if create else 0), FILE_MODE)
+        flags = APPEND_FLAGS | (os.O_CREAT if create else 0)
+        try:
+            fd = os.open(file.path, flags, FILE_MODE)
+        except OSError as error:
+            # Others have taken more than was counted on: one of our own makes room for this one.
+            if error.errno not in LACK_OF_DESCRIPTORS or not self._close_oldest(file):
+                raise
+            fd = os.open(file.path, flags, FILE_MODE)
+        file.fd = fd
         self._open[fd] = weakref.ref(file, lambda _: self._dropped(fd))
         if len(self._open) > self._max:
             self._close_oldest(file)
@@ -83,13 +111,14 @@ class Descriptors:
                 file.fd = -1
             os.close(fd)
 
-    def _close_oldest(self, newest: File) -> None:
+    def _close_oldest(self, newest: File) -> bool:
         for fd, reference in self._open.items():
             file = reference()
             if file is not None and file is not newest and file.pins == 0:
                 del self._open[fd]
                 self._close(file)
-                return
+                return True
+        return False
 
     def _dropped(self, fd: int) -> None:
         """The last one who held the file has let go of it."""

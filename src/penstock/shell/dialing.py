@@ -6,11 +6,15 @@ import asyncio
 import socket
 import struct
 from collections.abc import Sequence
+from ssl import SSLContext, SSLError
 from typing import cast
 
+from penstock.core.base.endpoints import ENCRYPTING
 from penstock.core.base.ports import Buffer, WireEvents
 from penstock.shell.outbox import Outbox
 from penstock.shell.server import Server
+from penstock.shell.tls_contexts import TlsContexts
+from penstock.tls.settings import TlsError
 
 _AT_ONCE = struct.pack("ii", 1, 0)
 
@@ -20,18 +24,30 @@ READ_BYTES_MAX = 256 * 1024
 class Dialing:
     """Dials for one node, and knows every wire that is not closed yet."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, tls: TlsContexts | None = None) -> None:
         self.server = server
+        self.tls = tls
         self.calls: set[Call] = set()
         # Bytes are handed on within the event that brought them, so one buffer serves every wire.
         self.buffer = memoryview(bytearray(READ_BYTES_MAX))
 
-    def dial(self, host: str, port: int, events: WireEvents) -> Call:
+    def dial(self, host: str, port: int, events: WireEvents, listener: str = "") -> Call:
         self.server.disk.has_company = True
         call = Call(self, events)
         self.calls.add(call)
-        call.connect(host, port)
+        call.connect(host, port, listener)
         return call
+
+    def context_for(self, listener: str) -> SSLContext | None:
+        """How the wire is encrypted; None if it is not."""
+        settings = self.server.node.settings
+        if self.tls is None or not listener or settings.protocol_of(listener) not in ENCRYPTING:
+            return None
+        try:
+            return self.tls.client(listener)
+        except TlsError as failure:
+            self.server.node.log("error", "network", f"nobody can be called at {listener}: {failure}", kind="tls")
+            raise
 
     def close(self) -> None:
         """Hang up on everybody; nobody is told."""
@@ -52,9 +68,9 @@ class Call(asyncio.BufferedProtocol):
 
     # ---- what the core calls
 
-    def connect(self, host: str, port: int) -> None:
+    def connect(self, host: str, port: int, listener: str) -> None:
         # The only task of a connection: it ends as soon as the connection stands.
-        self._dial = asyncio.get_running_loop().create_task(self._connect(host, port))
+        self._dial = asyncio.get_running_loop().create_task(self._connect(host, port, listener))
         self._dial.add_done_callback(self._dialled)
 
     def send(self, parts: Sequence[Buffer]) -> None:
@@ -96,13 +112,15 @@ class Call(asyncio.BufferedProtocol):
             events.received(self._dialing.buffer[:nbytes])
         except Exception as error:
             # As with clients, a mistake of ours must cost one connection, not the node.
-            server.node.log("error", f"an answer failed and its connection was closed: {error!r}")
+            server.node.log("error", "network", f"an answer failed and its connection was closed: {error!r}")
             cast(asyncio.Transport, self._transport).abort()
         server.node.metrics.bytes_in += nbytes
         server.finish()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._outbox.release()
+        # It is gone: an encrypted one has no socket any more that could be told anything.
+        self._transport = None
         self._end(refused=False)
 
     def pause_writing(self) -> None:
@@ -113,15 +131,23 @@ class Call(asyncio.BufferedProtocol):
 
     # ---- inside
 
-    async def _connect(self, host: str, port: int) -> None:
+    async def _connect(self, host: str, port: int, listener: str) -> None:
         """Try one address after the other. Nobody listens only if that is so at all of them."""
         loop = asyncio.get_running_loop()
+        context = self._dialing.context_for(listener)
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         failures: list[OSError] = []
         for address in dict.fromkeys(info[4][:2] for info in found):
             try:
-                await loop.create_connection(lambda: self, *address)
+                if context is None:
+                    await loop.create_connection(lambda: self, *address)
+                else:
+                    await loop.create_connection(lambda: self, *address, ssl=context, server_hostname=host)
                 return
+            except SSLError as error:
+                why = getattr(error, "verify_message", None) or error.reason or error
+                self._server.node.log("warning", "network", f"no TLS with {host}:{port}: {why}", kind="tls")
+                failures.append(error)
             except OSError as error:
                 failures.append(error)
         raise next((error for error in failures if not isinstance(error, ConnectionRefusedError)), failures[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -16,10 +17,13 @@ from typing import Any
 from penstock.core.base import ports
 from penstock.core.base.ports import LATER, Buffer, Done, File, FileFailure, FileOp, Slice
 from penstock.shell.descriptors import APPEND_FLAGS, FILE_MODE, Descriptors, write_all
+from penstock.shell.full_sync import sync_data, sync_path
 from penstock.shell.jobs import Workers
-from penstock.shell.whole_sync import sync_path, sync_tree
+from penstock.shell.whole_sync import sync_tree
 
 THREADS_MAX = 4
+AWAITED_WORKERS_MAX = 2
+"""Processes for jobs that somebody waits for: one client alone does not make all others wait."""
 PARTS_MAX = 1024
 """What the system writes at once (IOV_MAX); it refuses more, however small they are."""
 PROBE_BYTES = 128 * 1024
@@ -88,6 +92,8 @@ class Disk:
         self._reader = reader
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="disk")
         self._workers = Workers()
+        self._awaited_workers = Workers(AWAITED_WORKERS_MAX)
+        self._paused: deque[Done] = deque()
         # Until the node serves anybody there is nobody to keep waiting, and a thread hop per file costs seconds. Only a
         # node that has asked others for something is waited for: then what takes long must not hold up the loop.
         self.starting = True
@@ -102,7 +108,7 @@ class Disk:
             if written != sum(map(len, parts)):
                 write_all(fd, memoryview(b"".join(parts))[written:])
         except OSError as error:
-            failure = _failure(error)
+            failure = failure_of(error)
             asyncio.get_running_loop().call_soon(self._turn, lambda: done(failure))
             return False
         return True
@@ -111,10 +117,12 @@ class Disk:
         if isinstance(op, ports.Read):
             return self._read(op, done)
         if isinstance(op, ports.Pause):
-            asyncio.get_running_loop().call_soon(self._turn, lambda: done(None))
+            self._paused.append(done)
+            if len(self._paused) == 1:
+                asyncio.get_running_loop().call_soon(self._go_on)
             return LATER
         if isinstance(op, ports.RunJob):
-            return self._later(self._workers.run(op.job), done)
+            return self._later((self._awaited_workers if op.is_awaited else self._workers).run(op.job), done)
         is_early = self.starting and not (self.has_company and isinstance(op, TAKES_LONG))
         if is_early or isinstance(op, ports.Append | ports.Size):
             # The page cache and the inode cache answer at once.
@@ -127,6 +135,13 @@ class Disk:
             self._descriptors.forget(op.file)
         return self._later(self._threads.submit(self._call, op), done)
 
+    def _go_on(self) -> None:
+        """One long computation for some milliseconds, and then the sockets, however many there are of them."""
+        done = self._paused.popleft()
+        if self._paused:
+            asyncio.get_running_loop().call_soon(self._go_on)
+        self._turn(lambda: done(None))
+
     def pin(self, file: File) -> None:
         """Keep a file open (and so readable, whatever happens to its name) until `unpin`."""
         if file.fd < 0:
@@ -138,6 +153,10 @@ class Disk:
 
     def is_warm(self, file: File, position: int, length: int) -> bool:
         return self._reader.is_warm(file.fd, position, length)
+
+    def weight(self, _: File) -> int:
+        """How many bytes of a plain file cost as much as one of this, when it is read to be sent."""
+        return 1
 
     def read_warm(self, piece: Slice) -> Buffer | None:
         """All bytes of a slice, if they can be had without waiting."""
@@ -156,14 +175,15 @@ class Disk:
         except WouldBlock:
             future = self._threads.submit(os.pread, file.fd, length, position)
             loop = asyncio.get_running_loop()
-            future.add_done_callback(lambda found: loop.call_soon_threadsafe(done, _outcome(found)))
+            future.add_done_callback(lambda found: loop.call_soon_threadsafe(done, outcome_of(found)))
             return LATER
         except OSError as error:
-            return _failure(error)
+            return failure_of(error)
 
     def close(self) -> None:
         self._threads.shutdown(wait=True)
         self._workers.close()
+        self._awaited_workers.close()
         self._descriptors.close_all()
 
     def _read(self, op: ports.Read, done: Done) -> object:
@@ -177,14 +197,14 @@ class Disk:
             self._descriptors.pin(file)
             return self._later(self._threads.submit(os.pread, file.fd, op.length, op.position), done, file)
         except OSError as error:
-            return _failure(error)
+            return failure_of(error)
 
     def _sync_later(self, op: ports.Sync, done: Done) -> object:
         """Threads neither open nor close anything: the file is opened here, and pinned while it is synced."""
         try:
             self.pin(op.file)
         except OSError as error:
-            return _failure(error)
+            return failure_of(error)
         return self._later(self._threads.submit(self._call, op), done, op.file)
 
     def _perform_all(self, ops: Sequence[FileOp], done: Done) -> object:
@@ -224,7 +244,7 @@ class Disk:
         def deliver(finished: Future[Any]) -> None:
             if file is not None:
                 self._descriptors.unpin(file)
-            self._turn(lambda: done(_outcome(finished)))
+            self._turn(lambda: done(outcome_of(finished)))
 
         future.add_done_callback(lambda finished: loop.call_soon_threadsafe(deliver, finished))
         return LATER
@@ -236,7 +256,7 @@ class Disk:
                 perform = _PERFORM_CLOSED[type(op)]
             return perform(self, op)
         except OSError as error:
-            return _failure(error)
+            return failure_of(error)
 
     # One method per operation. They may run in a thread, where descriptors are neither opened nor closed.
 
@@ -252,7 +272,7 @@ class Disk:
 
     def _sync(self, op: ports.Sync) -> None:
         fd = op.file.fd if op.file.fd >= 0 else self._descriptors.open(op.file, create=False)
-        os.fdatasync(fd) if hasattr(os, "fdatasync") else os.fsync(fd)
+        sync_data(fd)
 
     def _truncate(self, op: ports.Truncate) -> None:
         os.truncate(op.file.path, op.size)
@@ -336,13 +356,13 @@ _PERFORM_CLOSED: dict[type, Callable[[Disk, Any], object]] = {
 }
 
 
-def _failure(error: OSError) -> FileFailure:
+def failure_of(error: OSError) -> FileFailure:
     return FileFailure(error.errno or 0, str(error))
 
 
-def _outcome(future: Future[Any]) -> object:
+def outcome_of(future: Future[Any]) -> object:
     """The value of a finished future, with its failure as a value."""
     error = future.exception()
     if error is None:
         return future.result()
-    return _failure(error) if isinstance(error, OSError) else FileFailure(0, repr(error))
+    return failure_of(error) if isinstance(error, OSError) else FileFailure(0, repr(error))

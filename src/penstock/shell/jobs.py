@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from queue import LifoQueue
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.base.ports import Buffer, Job
 from penstock.shell.descriptors import APPEND_FLAGS, FILE_MODE, write_all
+from penstock.shell.full_sync import sync_whole
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -34,7 +36,7 @@ class RealJobFiles:
         write_all(self._fd(path, os.O_CREAT), data)
 
     def sync(self, path: str) -> None:
-        os.fsync(self._fd(path))
+        sync_whole(self._fd(path))
 
     def unlink(self, path: str) -> None:
         fd = self._open.pop(path, None)
@@ -64,33 +66,57 @@ def perform(job: Job) -> Any:
 
 
 class Workers:
-    """One process, which is started with the first job, because most nodes of a test never need it, and anew after it
-    was killed; modules that only it needs are loaded then, too. Not one of `multiprocessing`: that would run the script
-    again in which somebody tests with a node."""
+    """Processes, each of which is started with the first job that finds the others busy, because most nodes of a test
+    never need one, and anew after it was killed; modules that only they need are loaded then, too. Not those of
+    `multiprocessing`: these would run the script again in which somebody tests with a node."""
 
-    def __init__(self) -> None:
+    def __init__(self, processes_max: int = 1) -> None:
+        self._processes_max = processes_max
         self._asking: ThreadPoolExecutor | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-        self._is_closed = False
+        # Those that nobody asks at the moment, the last one that came back first, so that fewer are started; and all.
+        self._idle: LifoQueue[Worker] = LifoQueue()
+        self._workers: list[Worker] = []
 
     def run(self, job: Job) -> Future[Any]:
         if self._asking is None:
             from concurrent.futures import ThreadPoolExecutor
 
-            self._asking = ThreadPoolExecutor(1, thread_name_prefix="jobs")
+            self._asking = ThreadPoolExecutor(self._processes_max, thread_name_prefix="jobs")
+            self._workers = [Worker() for _ in range(self._processes_max)]
+            for worker in self._workers:
+                self._idle.put(worker)
         return self._asking.submit(self._ask, job)
 
     def close(self) -> None:
         """What is under way is given up: the next start finds what is left of it."""
-        self._is_closed = True
         if self._asking is not None:
             self._asking.shutdown(wait=False, cancel_futures=True)
+        for worker in self._workers:
+            worker.close()
+
+    def _ask(self, job: Job) -> Any:
+        """There is a worker for every thread."""
+        worker = self._idle.get()
+        try:
+            return worker.ask(job)
+        finally:
+            self._idle.put(worker)
+
+
+class Worker:
+    """One process, which does one job at a time."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_closed = False
+
+    def close(self) -> None:
+        self._is_closed = True
         if self._process is not None:
             _end(self._process)
 
-    # In the thread that waits for the process.
-
-    def _ask(self, job: Job) -> Any:
+    def ask(self, job: Job) -> Any:
+        """In a thread that waits for the process."""
         process = self._process
         if process is not None and process.poll() is not None:
             _end(process)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 LOCK_FILE = ".lock"
 _GLANCES_MAX = 5
 _GLANCE_SECONDS = 0.01
+
+KINDS_ARE_APART: Final = sys.platform == "linux"
+"""Whether the system's two kinds of locks know nothing of each other. On macOS one keeps the other out, also where both
+are of the same process."""
 
 T = TypeVar("T")
 
@@ -29,7 +34,8 @@ class FolderLock:
             if not outlast_glances(lambda: try_lock(self._fd) or None):
                 raise BlockingIOError
             # The kind of lock that Java takes: a Kafka can be started in the same folder, but not at the same time.
-            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if KINDS_ARE_APART:
+                fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._fd)
             raise FolderLocked(

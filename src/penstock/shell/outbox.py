@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from penstock.core.base.ports import LATER, Buffer, File, FileFailure, Slice
-from penstock.core.node.slots import Part
+from penstock.core.node.serving.slots import Part
 
 if TYPE_CHECKING:
     from penstock.shell.server import Server
@@ -52,8 +52,10 @@ class Outbox:
         # A second descriptor of the socket, on which to wait for room past the transport, which owns the first.
         self._waiting_fd = -1
         self._is_waiting = False
-        socket = transport.get_extra_info("socket")
-        self._socket_fd: int = socket.fileno() if server.direct and socket is not None else -1
+        # What the transport encrypts must not get around it.
+        is_plain = transport.get_extra_info("sslcontext") is None
+        socket = transport.get_extra_info("socket") if server.direct and is_plain else None
+        self._socket_fd: int = -1 if socket is None else socket.fileno()
         transport.set_write_buffer_limits(WRITE_BUFFER_BYTES_MAX, 0)
 
     def __bool__(self) -> bool:
@@ -86,7 +88,7 @@ class Outbox:
             try:
                 disk.pin(file)
             except OSError as error:
-                self._server.node.log("warning", f"a reader is sent away, and will ask again: {error}")
+                self._server.node.log("warning", "network", f"a reader is sent away, and will ask again: {error}")
                 for pinned in files[:count]:
                     disk.unpin(pinned)
                 return False
@@ -235,20 +237,20 @@ class Outbox:
 
     def _write_chunk(self, part: Slice, found: object) -> bool:
         if isinstance(found, FileFailure):
-            self._server.node.log("error", f"reading {part.file.path} for a reply failed: {found}")
+            self._server.node.log("error", "network", f"reading {part.file.path} for a reply failed: {found}")
             found = b""
         data = cast(bytes, found)
         if data:
             self._transport.write(data)
-        return self._advance(part, len(data))
+        return self._advance(part, len(data), self._server.disk.weight(part.file))
 
-    def _advance(self, part: Slice, count: int) -> bool:
+    def _advance(self, part: Slice, count: int, weight: int = 1) -> bool:
         if count == 0:
             # The reply's size has been sent already: all that is left is to close.
             self._transport.abort()
             return False
         self._queued_bytes -= count
-        self._turn_bytes += count
+        self._turn_bytes += count * weight
         part.position += count
         part.length -= count
         if part.length == 0:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import cast
 
-from penstock.core.node.connection import Connection
 from penstock.core.node.node import Node
+from penstock.core.node.serving.connection import Connection
+from penstock.shell import clock
 from penstock.shell.disk import Disk
 from penstock.shell.outbox import HAS_SENDFILE, Outbox
+from penstock.tls.names import distinguished_name
 
 STARVED_RETRY_S = 0.05
 
@@ -40,11 +41,11 @@ class Server:
         self.finish()
 
     def begin(self) -> None:
-        self.node.begin(time.time_ns() // 1_000_000, time.monotonic_ns() // 1000)
+        self.node.begin(clock.wall_ms(), clock.steady_us())
 
     def finish(self) -> None:
         node = self.node
-        now_us = time.monotonic_ns() // 1000
+        now_us = clock.steady_us()
         while True:
             for connection in node.finish(now_us):
                 client = self.clients.get(connection)
@@ -52,9 +53,7 @@ class Server:
                     client.flush()
             if not node.is_unfinished:
                 break
-        elapsed_ms = (now_us - node.now_us) / 1000
-        if elapsed_ms > node.metrics.stall_ms_max:
-            node.metrics.stall_ms_max = elapsed_ms
+        node.metrics.took(now_us - node.now_us)
         deadline = node.next_deadline_ms()
         if deadline is not None:
             if deadline <= node.now_ms:
@@ -87,7 +86,7 @@ class Server:
     def _arm(self, deadline_ms: int) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        delay = max(deadline_ms - time.time_ns() / 1e6, 0) / 1000
+        delay = max(deadline_ms - clock.wall_ms(), 0) / 1000
         self._timer_at_ms = deadline_ms
         self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
 
@@ -121,7 +120,9 @@ class Client(asyncio.BufferedProtocol):
         self._outbox = Outbox(self._server, self._transport, self._report)
         host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
         self._server.begin()
-        self._connection = self._server.node.connect(host, port, self._listener)
+        shown = transport.get_extra_info("peercert")
+        certified = distinguished_name(shown) if shown else None
+        self._connection = self._server.node.connect(host, port, self._listener, certified)
         if self._connection is None:
             self._transport.abort()
         else:
@@ -142,7 +143,7 @@ class Client(asyncio.BufferedProtocol):
             connection.received(nbytes)
         except Exception as error:
             # A mistake of ours must cost one connection, not the node. The simulator lets it through, and fails.
-            server.node.log("error", f"a request failed and its connection was closed: {error!r}")
+            server.node.log("error", "network", f"a request failed and its connection was closed: {error!r}")
             connection.abandon()
         server.node.metrics.bytes_in += nbytes
         if not connection.reading:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
 from collections.abc import Callable
 from functools import cache
+
+from penstock.core.base.ports import PASSING
+from penstock.shell.full_sync import hand_over, sync_path
 
 SYNCFS_TELLS_ERRORS_FROM = (5, 8)
 """Linux before this version has the call but keeps to itself what could not be written."""
@@ -20,7 +24,7 @@ def sync_tree(path: str) -> None:
         if syncfs is None:
             _sync_each(path)
         elif (code := syncfs(fd)) != 0:
-            raise OSError(code, os.strerror(code), path)
+            raise OSError(errno.EIO if code in PASSING else code, os.strerror(code), path)
     finally:
         os.close(fd)
 
@@ -41,18 +45,11 @@ def _syncfs() -> Callable[[int], int] | None:
 
 
 def _sync_each(path: str) -> None:
+    """What is handed over to the disk one by one, it writes to the end when it is told to for the last."""
     for folder, _, names in os.walk(path, onerror=_raise):
         for each in (*(f"{folder}/{name}" for name in names), folder):
-            sync_path(each)
-
-
-def sync_path(path: str) -> None:
-    """Sync a file or a folder that is not open."""
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+            sync_path(each, hand_over)
+    sync_path(path)
 
 
 def _raise(error: OSError) -> None:

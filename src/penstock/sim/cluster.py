@@ -16,6 +16,11 @@ from penstock.sim.world import DATA, host_of
 CLUSTER_ID: Final = uuid_text(new_uuid(bytes(range(16))))
 
 
+def rack_of(number: int) -> str:
+    """Each machine stands in a rack of its own, where consumers read near to them."""
+    return f"rack-{number}"
+
+
 class ClusterNodes(PenstockNodes):
     """Makes nodes that are brokers and voters at once, or, of a number of machines, the first ones controllers only and
     the others brokers only. An operator has formatted their disks for one cluster."""
@@ -50,4 +55,5 @@ class ClusterNodes(PenstockNodes):
             "listeners": ",".join(listeners[role] for role in roles),
             "controller.quorum.voters": self._voters,
             **self._given,
+            **({"broker.rack": rack_of(number)} if "replica.selector.class" in self._given else {}),
         }

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from penstock.core.metadata.image import NO_LEADER, Image, PartitionImage, ReplicaSet, TopicImage
+from penstock.core.metadata.reluctance import drained_brokers, reluctant_brokers
 from penstock.sim.events import InSync, Leads, Partition, Witness
 from penstock.sim.model import OFFSETS_TOPIC
 from penstock.sim.trace import Trace
@@ -31,6 +32,8 @@ class Overview:
         self._trace = trace
         self._machines: dict[int, Watched] = {}
         self._first_ids: dict[str, bytes] = {}
+        self.removed_ids: set[bytes] = set()
+        """Of topics that the metadata had once, and has no longer."""
 
     def name(self, topic: str, topic_id: bytes, number: int) -> Partition:
         """A partition by its topic's name; by its id too, if that is not the first topic of its name."""
@@ -68,6 +71,7 @@ class Overview:
         if image.offset <= self.newest.offset:
             return
         before, self.newest = self.newest, image
+        self.removed_ids.update(each.id for each in before.topics.values() if image.topic_by_id(each.id) is None)
         for name, topic in image.topics.items():
             old = before.topic(name)
             if old is not None and old is not topic and old.id == topic.id:
@@ -79,6 +83,13 @@ class Overview:
         if topic is None or self.name(topic.name, topic.id, partition.number) != partition:
             return None
         return topic.find(partition.number)
+
+    def is_drained(self) -> bool:
+        """Whether nobody leads that would rather not, where another could."""
+        newest = self.newest
+        reluctant = reluctant_brokers(newest)
+        partitions = [topic.partition(index) for topic in newest.topics.values() for index in range(len(topic))]
+        return all(each.leader not in reluctant or set(each.isr) <= reluctant for each in partitions)
 
     def _compare(self, before: TopicImage, after: TopicImage) -> None:
         for index in range(min(len(before), len(after))):
@@ -92,8 +103,9 @@ class Overview:
     def _count(self, partition: Partition, old: PartitionImage, new: PartitionImage) -> None:
         counts = self._trace.counts
         counts["in-sync-shrinks"] += len(new.isr) < len(old.isr)
-        is_relieved = old.leader in self.newest.full_brokers() and new.leader not in (old.leader, NO_LEADER)
-        counts["full-disks-relieved"] += is_relieved
+        is_given_away = new.leader not in (old.leader, NO_LEADER)
+        counts["full-disks-relieved"] += is_given_away and old.leader in self.newest.full_brokers()
+        counts["drains"] += is_given_away and old.leader in drained_brokers(self.newest)
         # One that only takes replicas away is done at once; nobody ever sees it under way.
         is_moved = old.is_reassigning or set(old.replicas) != set(new.replicas)
         counts["reassignments"] += is_moved and not new.is_reassigning

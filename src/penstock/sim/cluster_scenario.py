@@ -6,28 +6,33 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from penstock.sim.burdens import Burdens
+from penstock.sim.clients import hostile_acts
 from penstock.sim.clients.admin import Admin
 from penstock.sim.clients.client import Client, Disconnected
 from penstock.sim.clients.consumer import EARLIEST, LATEST, Consumer, Fetcher
+from penstock.sim.clients.hostile import Hostile
 from penstock.sim.clients.member import GroupPlan, Member
+from penstock.sim.clients.near import NearFetcher
 from penstock.sim.clients.offsets import Offsets
 from penstock.sim.clients.onlooker import look_on
 from penstock.sim.clients.operator import Operator, look_up
 from penstock.sim.clients.producer import Producer, ProducerPlan
-from penstock.sim.cluster import ClusterNodes
+from penstock.sim.clients.routed import RoutedClient
+from penstock.sim.cluster import rack_of
 from penstock.sim.cluster_court import ClusterCourt
+from penstock.sim.cluster_making import make_cluster, name_of
 from penstock.sim.cluster_overview import Overview
-from penstock.sim.cluster_spec import ACKS_ALL, ClusterSpec
+from penstock.sim.cluster_spec import ClusterSpec
 from penstock.sim.cluster_watch import ClusterWatch, held
-from penstock.sim.dynamic import DynamicNodes
 from penstock.sim.events import Partition, Read, Stuck
 from penstock.sim.model import Model
 from penstock.sim.offline import OfflineLogs
 from penstock.sim.report import Report, reported
-from penstock.sim.rules import rules_of
 from penstock.sim.scheduler import SECOND
 from penstock.sim.script import Actor, Script
 from penstock.sim.standstill import Standstill
+from penstock.sim.transactions.work import ChainWork
 from penstock.sim.weather import Weather
 from penstock.sim.world import World
 
@@ -48,6 +53,7 @@ class ClusterScenario:
         self._watches = [
             ClusterWatch(site, self._overview, world.witness, world.trace) for site in world.sites.values()
         ]
+        self._chain = None if spec.chain is None else ChainWork(world, spec.chain, self._watches, self._is_over)
 
     def play(self) -> None:
         """Run it to its end; a violation is raised where it happens."""
@@ -65,10 +71,11 @@ class ClusterScenario:
         self._finish(world.actors, CALM_US_MAX)
         self._wait("cluster", self._all_know, CALM_US_MAX)
         self._finish([world.act("auditor", self._audit)], CALM_US_MAX)
-        plans = {plan.name: plan for plan in self._spec.topics}
-        for partition in self._spec.partitions:
+        plans = {plan.name: plan for plan in self._spec.all_topics}
+        for partition in self._spec.all_partitions:
             self._wait(f"replicas of {partition}", partial(self._is_copied, partition), CALM_US_MAX)
             world.witness.see(held(self._watches, partition, plans[partition.topic].forgets))
+        self._wait("drained machines", self._overview.is_drained, CALM_US_MAX)
 
     def _finish(self, actors: list[Actor], within_us: int) -> None:
         for actor in actors:
@@ -99,7 +106,7 @@ class ClusterScenario:
         for number, plan in enumerate(spec.producers):
             topic_id = self._topic_ids[plan.partition.topic]
             script = _producing(plan, topic_id, self._is_over)
-            self._producers.append(world.act(_name(number), script))
+            self._producers.append(world.act(name_of(number), script))
         for partition in {plan.partition: None for plan in spec.producers}:
             world.act(f"consumer-{partition}", partial(self._consume, partition))
         for group in spec.groups:
@@ -107,8 +114,16 @@ class ClusterScenario:
                 world.act(f"member-{group.group}-{number}", partial(self._take_part, group))
         for number in range(spec.onlookers):
             world.act(f"onlooker-{number}", self._look_on)
+        for number in range(spec.near_readers):
+            world.act(f"near-reader-{number}", self._read_near)
+        if spec.hostiles:
+            Burdens(world, self._watches).look()
+        for number in range(spec.hostiles):
+            world.act(f"hostile-{number}", self._do_harm)
         for topic in sorted({errand.topic for errand in spec.errands}):
             world.act(f"operator-{topic}", partial(self._operate, topic))
+        if self._chain is not None:
+            self._chain.begin(self._topic_ids, ModelArchive(world.witness.model))
 
     def _is_over(self) -> bool:
         """A run in which little was promised would prove little."""
@@ -117,6 +132,20 @@ class ClusterScenario:
     def _consume(self, partition: Partition, client: Client) -> Script[None]:
         fetcher = Fetcher(client, self._topic_ids, uses_session=client.chance.happens(SESSIONS))
         return Consumer(client, fetcher, [partition], self._all_read).script()
+
+    def _read_near(self, client: Client) -> Script[None]:
+        assert isinstance(client, RoutedClient), "there is more than one machine to be near to"
+        partition, rack = (
+            client.chance.pick(self._spec.partitions),
+            rack_of(client.chance.between(1, self._spec.machines)),
+        )
+        fetcher = NearFetcher(client, self._topic_ids, uses_session=client.chance.happens(SESSIONS), rack=rack)
+        return Consumer(client, fetcher, [partition], self._all_read).script()
+
+    def _do_harm(self, client: Client) -> Script[None]:
+        machines = [*self._world.sites]
+        acts, is_over = hostile_acts.ACTS, lambda: self._world.winding_down
+        return Hostile(client, machines, self._spec.partitions, self._topic_ids, acts, is_over).script()
 
     def _take_part(self, group: GroupPlan, client: Client) -> Script[None]:
         return Member(client, self._fetcher(client), self._offsets(client), group, self._all_read).script()
@@ -144,9 +173,11 @@ class ClusterScenario:
 
     def _prepare(self, client: Client) -> Script[None]:
         admin = Admin(client)
-        for plan in self._spec.topics:
+        for plan in self._spec.all_topics:
             yield from admin.create(plan)
             yield from admin.topic_id(plan.name)
+        if self._chain is not None:
+            yield from self._chain.prepare(client)
         self._topic_ids = yield from admin.topic_ids()
         client.disconnect()
 
@@ -158,6 +189,8 @@ class ClusterScenario:
         for group in self._spec.groups:
             for partition in group.partitions:
                 yield from self._read_commit(client, group.group, partition)
+        if self._chain is not None:
+            yield from self._chain.audit(client)
 
     def _read_all(self, client: Client, partition: Partition, fetcher: Fetcher) -> Script[None]:
         start = yield from _insist_on_offset(client, fetcher, partition, EARLIEST)
@@ -198,10 +231,6 @@ class ModelArchive:
         return None, None
 
 
-def _name(number: int) -> str:
-    return f"producer-{number}"
-
-
 def _producing(plan: ProducerPlan, topic_id: bytes, is_over: Callable[[], bool]) -> Callable[[Client], Script[None]]:
     return lambda client: Producer(client, plan, topic_id, is_over).script()
 
@@ -210,26 +239,6 @@ def _insist_on_offset(client: Client, fetcher: Fetcher, partition: Partition, ti
     while (found := (yield from fetcher.find_offset(partition, timestamp))) is None:
         yield from client.back_off()
     return found
-
-
-def make_cluster(seed: int, spec: ClusterSpec) -> World[ClusterCourt]:
-    """A world of real nodes, none of them started yet."""
-    rules = {topic.name: rules_of(topic.configs) for topic in spec.topics}
-    hopeful = frozenset(_name(number) for number, plan in enumerate(spec.producers) if plan.acks != ACKS_ALL)
-    return World(
-        seed,
-        _nodes(spec),
-        lambda scheduler, trace: ClusterCourt(scheduler, trace, rules, hopeful),
-        spec.disk,
-        spec.network,
-        machines=spec.machines,
-    )
-
-
-def _nodes(spec: ClusterSpec) -> ClusterNodes:
-    if spec.is_dynamic:
-        return DynamicNodes(spec.machines, spec.machines, spec.settings)
-    return ClusterNodes(spec.machines, spec.settings, spec.controllers)
 
 
 def run_cluster_seed(seed: int, spec: ClusterSpec) -> Report:

@@ -6,19 +6,21 @@ from collections.abc import Iterable
 from typing import Final
 
 from penstock.core.log.log import Log
+from penstock.core.log.names import DELETED_DIR, parse_folder
 from penstock.core.metadata.image import Image, PartitionImage
+from penstock.core.node.membership.broker_lifecycle import BrokerLifecycle, State
 from penstock.core.node.node import Node
-from penstock.core.node.registrar import Registrar, State
 from penstock.core.partition.partition import Partition as Replica
 from penstock.core.partition.replicated import ReplicatedLeader
-from penstock.core.raft.leader import Leader
+from penstock.core.raft.leader import LeaderState
 from penstock.core.records.batch import iterate_headers
 from penstock.sim.cluster_overview import Overview
 from penstock.sim.counting import Counting
 from penstock.sim.digest import digest_of
-from penstock.sim.events import Held, Leads, Partition, Published, Trusts, Watermark, Witness
+from penstock.sim.events import Discarded, Held, Leads, Partition, Published, Trusts, Watermark, Witness
 from penstock.sim.site import Site
 from penstock.sim.trace import Trace
+from penstock.sim.transactions.events import StableEnd
 from penstock.sim.world import DATA
 
 COUNTED: Final = {
@@ -27,6 +29,7 @@ COUNTED: Final = {
     "metadata_snapshots_installed": "snapshot-loads",
 }
 """What a node counts itself, and what it is called in a run."""
+TOPIC_ID_BYTES: Final = 16
 METADATA: Final = Partition("__cluster_metadata", 0)
 
 
@@ -45,9 +48,12 @@ class ClusterWatch:
         self._states: dict[Replica, tuple[int, int, int]] = {}
         self._led: dict[tuple[Replica, int], Leads] = {}
         self._ends: dict[Log, int] = {}
+        self.chained: frozenset[str] = frozenset()
+        """Topics of whose transactions it tells."""
         self._counting = Counting(trace, COUNTED)
         overview.add(self)
         site.machine.observers.append(self.look)
+        site.disk.volume.on_folder_renamed = self._folder_renamed
 
     @property
     def number(self) -> int:
@@ -75,14 +81,14 @@ class ClusterWatch:
         role = raft.role
         if role is not self._role:
             self._role = role
-            if isinstance(role, Leader):
+            if isinstance(role, LeaderState):
                 self._witness.see(Leads(METADATA, raft.election.epoch, self.number, self._life))
         if image is not self._image:
             self._image = image
             self._counting.look(node)
             self._witness.see(Published(self.number, self._life, image.offset, digest_of(image)))
             self._overview.published(image)
-        if self._overview.has_fenced(self.number, image) and _trusts(node.cluster.registrar):
+        if self._overview.has_fenced(self.number, image) and _trusts(node.cluster.broker_lifecycle):
             self._witness.see(Trusts(self.number, self._life))
         states = self._states
         for replicas in node.replicas.by_id.values():
@@ -111,6 +117,17 @@ class ClusterWatch:
             return None
         return replica.high_watermark
 
+    def stable_end(self, partition: Partition) -> tuple[int, int] | None:
+        """How far all is decided, and committed, as the leader here has it; None where none leads."""
+        replica = self._find(partition)
+        if replica is None or not replica.leads:
+            return None
+        return replica.last_stable_offset, replica.high_watermark
+
+    @property
+    def newest(self) -> Image:
+        return self._overview.newest
+
     def bytes_of(self, partition: Partition) -> bytes:
         """All that the replica here holds from its start on, segment after segment. What lies below, nobody is shown:
         it may be from a term that was overruled, when the leader had forgotten how that ended."""
@@ -123,6 +140,23 @@ class ClusterWatch:
         return data[next(shown, len(data)) :]
 
     # ---- inside
+
+    def _folder_renamed(self, path: str, new_path: str) -> None:
+        """What is to be deleted gets a name that says so, with the id of its topic."""
+        found = parse_folder(path.rpartition("/")[2])
+        if found is None or not new_path.endswith(DELETED_DIR):
+            return
+        entries = self._site.disk.volume.platter.entries(path)
+        if any(entry.size for entry in entries if entry.name.endswith(".log")):
+            topic_id = bytes.fromhex(new_path.rpartition(".")[2][: 2 * TOPIC_ID_BYTES])
+            self._witness.see(Discarded(path, self.number, self._is_told_to_delete(topic_id, found[1])))
+
+    def _is_told_to_delete(self, topic_id: bytes, index: int) -> bool:
+        node = self._site.node
+        topic = node.image.topic_by_id(topic_id) if isinstance(node, Node) else None
+        if topic is None:
+            return topic_id in self._overview.removed_ids
+        return index < len(topic) and self.number not in topic.replicas[index]
 
     def _begin(self, node: Node) -> None:
         """Another process: what the one before knew counts no more."""
@@ -154,12 +188,14 @@ class ClusterWatch:
             leader = self._led[term] = Leads(self._name(replica), replica.leader_epoch, self.number, self._life)
             self._witness.see(leader)
         self._witness.see(Watermark(leader, watermark))
+        if replica.topic in self.chained:
+            self._witness.see(StableEnd(leader.partition, self.number, replica.last_stable_offset))
         self._overview.advanced(leader)
 
 
-def _trusts(registrar: Registrar) -> bool:
+def _trusts(broker_lifecycle: BrokerLifecycle) -> bool:
     """Whether a broker would take its own word for who leads. One that leaves knows that it will be fenced."""
-    return registrar.holds_lease() and registrar.state is not State.LEAVING
+    return broker_lifecycle.holds_lease() and broker_lifecycle.state is not State.LEAVING
 
 
 def held(watches: Iterable[ClusterWatch], partition: Partition, forgets: bool) -> Held:

@@ -19,7 +19,7 @@ class Dialing:
         self._machine = machine
         self._knock = knock
 
-    def dial(self, host: str, port: int, events: WireEvents) -> Outgoing:
+    def dial(self, host: str, port: int, events: WireEvents, listener: str = "") -> Outgoing:
         """See `Network.dial`."""
         wire = Outgoing(self._machine, events)
         self._machine.wires[wire] = None

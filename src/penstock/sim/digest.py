@@ -25,11 +25,13 @@ def digest_of(image: Image) -> str:
 
 
 def _alike(member: BrokerImage | ControllerImage) -> object:
-    """Features come in any order; and a broker knows by which offset its registration was heard of, not made."""
+    """Features come in any order; a broker knows by which offset its registration was heard of, not made; a protocol
+    is a number, whether it has a name here or not."""
     features = dict(sorted(member.features.items()))
+    endpoints = tuple(point._replace(protocol=int(point.protocol)) for point in member.endpoints)
     if isinstance(member, BrokerImage):
-        return replace(member, features=features, registered_at=-1)
-    return replace(member, features=features)
+        return replace(member, features=features, endpoints=endpoints, registered_at=-1)
+    return replace(member, features=features, endpoints=endpoints)
 
 
 def _describe(topic: TopicImage | None) -> object:

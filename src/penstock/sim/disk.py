@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from penstock.core.base import ports
-from penstock.core.base.ports import LATER, Buffer, Done, File, FileOp, Job, Slice
+from penstock.core.base.ports import LATER, Buffer, Done, File, FileFailure, FileOp, Job, Slice
 from penstock.core.base.steps import perform_each
 from penstock.sim.chance import Chance
 from penstock.sim.jobs import run_job, run_killed_job
@@ -26,13 +27,16 @@ NEVER_INLINE = (*SYNCS, ports.Pause)  # Syncs block, and a pause that takes no t
 
 @dataclass(frozen=True, slots=True)
 class DiskProfile:
-    """How a disk behaves when nothing is broken: how often it answers inline, and how long it takes otherwise."""
+    """How a disk behaves when nothing is broken: how often it answers inline, and how long it takes otherwise;
+    and what the machine's workers need for a job, and how often they die of one."""
 
     inline: float = 0.5
     delay_us_max: int = 2 * MS
     sync_us_max: int = 20 * MS
     slow_us_max: int = 2 * SECOND
     closes_files: float = 0.02
+    job_us_max: int = 20 * MS
+    worker_deaths: float = 0.0
 
 
 @dataclass(slots=True)
@@ -44,6 +48,7 @@ class _Pending:
     path: str | None = None
     data: bytes = b""
     job: Job | None = None
+    is_job: bool = False
     event: Event | None = None
 
 
@@ -88,7 +93,9 @@ class Disk:
         path = _changed_path(op)
         effect = self.volume.effect(op)
         if not isinstance(op, NEVER_INLINE) and self._may_finish_inline(path):
-            return effect()
+            result = effect()
+            self.volume.tells(result)
+            return result
         self._later(_Pending(effect, done, path=path), self._delay_of(op))
         return LATER
 
@@ -135,13 +142,14 @@ class Disk:
         for _ in range(self.volume.platter.power_loss(self._chance)):
             self._note("torn-write", "sectors")
 
-    def corrupt(self, path: str) -> None:
-        """Flip one bit of a file, as an old disk does."""
+    def corrupt(self, path: str, position: int = 0) -> str:
+        """Flip one bit of a file, from a position on, as an old disk does."""
         node = self.volume.platter.file(path)
-        at = self._chance.between(0, len(node.written) - 1)
+        at = self._chance.between(position, len(node.written) - 1)
         node.written[at] ^= 1 << self._chance.between(0, 7)
         node.synced = bytes(node.written)
         self._note("bit-rot", f"{path} {at}")
+        return path
 
     def _abandon(self, pending: _Pending, lost: set[str | None]) -> None:
         if self._chance.happens(0.5):
@@ -156,18 +164,22 @@ class Disk:
         part = data[: self._chance.between(0, max(len(data) - 1, 0))]
         if part:
             self._note("torn-write", f"{path} {len(part)}/{len(data)}")
-            guarded(lambda: self.volume.write(self.volume.platter.create(path), part))
+            guarded(lambda: self.volume.tear(path, part))
 
     # ---- time
 
     def _start_job(self, job: Job, done: Done) -> object:
         """A job reads and writes somewhere between its start and its end: at once, or as it ends."""
-        if self._chance.happens(0.5):
+        self._trace.counts[f"job-{job.function.__name__}"] += 1
+        if self._profile.worker_deaths and self._chance.happens(self._profile.worker_deaths):
+            result: object = FileFailure(0, "the worker died")
+            pending = _Pending(lambda: result, done, is_job=True)
+        elif self._chance.happens(0.5):
             result = run_job(self.volume, job)
-            pending = _Pending(lambda: result, done)
+            pending = _Pending(lambda: result, done, is_job=True)
         else:
-            pending = _Pending(lambda: run_job(self.volume, job), done, job=job)
-        self._later(pending, self._chance.skewed(1, self._profile.sync_us_max))
+            pending = _Pending(lambda: run_job(self.volume, job), done, job=job, is_job=True)
+        self._later(pending, self._chance.skewed(1, self._profile.job_us_max))
         return LATER
 
     def _later(self, pending: _Pending, delay_us: int) -> None:
@@ -187,7 +199,12 @@ class Disk:
             last_us, waiting = self._busy.pop(pending.path)
             if waiting > 1:
                 self._busy[pending.path] = (last_us, waiting - 1)
-        self.deliver(pending.done, pending.effect())
+        self.deliver(partial(self._tell, pending), pending.effect())
+
+    def _tell(self, pending: _Pending, result: object) -> None:
+        if not pending.is_job:
+            self.volume.tells(result)
+        pending.done(result)
 
     def _may_finish_inline(self, path: str | None) -> bool:
         return path not in self._busy and not self.slow and self._chance.happens(self._profile.inline)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from penstock.core.base.endpoints import Endpoint
 from penstock.core.metadata.storage import META_FILE, META_VERSION, Meta, encode_meta, uuid_text
 from penstock.core.raft.checkpoint import founding_snapshot
-from penstock.core.raft.ids import TOPIC, Endpoint, ReplicaKey
+from penstock.core.raft.ids import TOPIC, ReplicaKey
 from penstock.core.raft.settings import KRAFT_VERSIONS
 from penstock.core.raft.voters import Voter, VoterSet
 from penstock.core.wire.api.add_raft_voter import AddRaftVoterRequest, Listener

@@ -9,8 +9,11 @@
     at 22 s cancel kept-0                whatever moves in it
     at 30 s unseat 2                     it votes no longer, where voters are kept in the log
     at 35 s seat 2
+    at 40 s drain 2                      others lead for it, where they can
+    at 45 s undrain 2
 
-Each topic has one operator, and so have the voters, who does one thing after the other and asks until it is answered.
+Each topic has one operator, and so have the voters and the drains, who does one thing after the other and asks until it
+is answered.
 """
 
 from __future__ import annotations
@@ -32,15 +35,21 @@ OFTEN: Final = 4
 CANCELLED_AFTER_MS_MAX: Final = 2_000
 SEGMENT_MS: Final = ("5000", "20000", "600000")
 AWAY_MS: Final = (3_000, 15_000)
+DRAINED_MS: Final = (500, 15_000)
 UNSEATED_MS: Final = (500, 12_000)
 CHURN_EACH_MS: Final = (200, 800)
 
 _LINE: Final = re.compile(
     r"at (?P<at>\S+ m?s) (?P<kind>[a-z]+) (?P<subject>\S+)( (?P<setting>[a-z.]+\.[a-z.]+))?( to (?P<value>\S+))?"
 )
-KINDS: Final = frozenset({"create", "delete", "grow", "set", "elect", "reassign", "cancel", "seat", "unseat"})
+KINDS: Final = frozenset(
+    {"create", "delete", "grow", "set", "elect", "reassign", "cancel", "seat", "unseat", "drain", "undrain"}
+)
 OF_A_VOTER: Final = frozenset({"seat", "unseat"})
+OF_A_BROKER: Final = frozenset({"drain", "undrain"})
 VOTERS: Final = "voters"
+OF_A_MACHINE: Final = {**dict.fromkeys(OF_A_VOTER, VOTERS), **dict.fromkeys(OF_A_BROKER, "drains")}
+"""What has an operator of its own, whatever machine it is about."""
 OF_A_PARTITION: Final = frozenset({"elect", "reassign", "cancel"})
 WITH_A_VALUE: Final = frozenset({"grow", "set", "reassign"})
 
@@ -58,8 +67,8 @@ class Errand:
     @property
     def topic(self) -> str:
         """Whose operator runs it."""
-        if self.kind in OF_A_VOTER:
-            return VOTERS
+        if self.kind in OF_A_MACHINE:
+            return OF_A_MACHINE[self.kind]
         return self.subject.rpartition("-")[0] if self.kind in OF_A_PARTITION else self.subject
 
     @property
@@ -86,7 +95,7 @@ def parse_errand(line: str) -> Errand:
     kind, setting, value = found["kind"], found["setting"] or "", found["value"] or ""
     wrongs = {
         "needs a partition, as in kept-0": kind in OF_A_PARTITION and not re.fullmatch(r".+-\d+", found["subject"]),
-        "needs a machine, as in 2": kind in OF_A_VOTER and not found["subject"].isdigit(),
+        "needs a machine, as in 2": kind in OF_A_MACHINE and not found["subject"].isdigit(),
         "says to what" if kind in WITH_A_VALUE else "has no value": (kind in WITH_A_VALUE) != bool(value),
         "names a setting" if kind == "set" else "has no setting": (kind == "set") != bool(setting),
         "names machines, as in 1,2": kind == "reassign" and not re.fullmatch(r"\d+(,\d+)*", value),
@@ -147,6 +156,16 @@ class Errands:
             found += [Errand(at_us, "unseat", voter), Errand(back_us, "seat", voter)]
             at_us = back_us
         return tuple(found)
+
+    def drain(self, chance: Chance) -> tuple[Errand, ...]:
+        """Machines are drained one after the other, as for their maintenance; the last one perhaps until the end."""
+        found, at_us = list[Errand](), 0
+        for _ in range(chance.between(1, OFTEN)):
+            at_us += chance.between(0, self._duration_us // MS // OFTEN) * MS
+            machine, back_us = str(chance.between(1, self._machines)), at_us + chance.between(*DRAINED_MS) * MS
+            found += [Errand(at_us, "drain", machine), Errand(back_us, "undrain", machine)]
+            at_us = back_us
+        return tuple(found[:-1] if chance.happens(0.5) else found)
 
     def _at(self) -> int:
         return self._chance.between(0, self._duration_us // MS) * MS

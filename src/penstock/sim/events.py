@@ -7,20 +7,11 @@ request was sent, because only that can be demanded of its answer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-UNKNOWN: Final = -1
-
-
-class Partition(NamedTuple):
-    """A topic's partition; of a topic that is deleted and created again, in the how-many-th of its lives (its id)."""
-
-    topic: str
-    number: int
-    life: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.number}" + (f"@{self.life}" if self.life else "")
+from penstock.sim.place import UNKNOWN as UNKNOWN
+from penstock.sim.place import Partition as Partition
+from penstock.sim.transactions.events import TransactionEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +53,14 @@ class OutOfSequence:
 @dataclass(frozen=True, slots=True)
 class FetchAsked:
     """A client asked a machine for records from these positions; `limited` where not all of them may fit into the
-    answer."""
+    answer, `near` where the machine does not lead, and was named by the leader to read from."""
 
     client: str
     number: int
     positions: dict[Partition, int]
     limited: bool = False
     machine: int = 1
+    near: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +76,8 @@ class FetchAnswered:
 class FetchPart:
     """One partition in a fetch response; `damaged` where a batch in it does not match its checksum.
 
-    `next_offset` is where the last batch ends: compaction may have taken its last records, or all of them.
+    `next_offset` is where the last batch ends: compaction may have taken its last records, or all of them. `read_from`
+    is the machine that is to be asked instead.
     """
 
     partition: Partition
@@ -95,6 +88,7 @@ class FetchPart:
     start_offset: int = UNKNOWN
     next_offset: int = UNKNOWN
     size_bytes: int = 0
+    read_from: int = UNKNOWN
 
     @property
     def goes_on_at(self) -> int | None:
@@ -102,6 +96,16 @@ class FetchPart:
         if self.next_offset != UNKNOWN:
             return self.next_offset
         return self.records[-1][0] + 1 if self.records else None
+
+
+@dataclass(frozen=True, slots=True)
+class Repositioned:
+    """A reader's position was gone, and it went on at another one."""
+
+    client: str
+    partition: Partition
+    position: int
+    next_position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,11 +288,63 @@ class Waited:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempted:
+    """A hostile client sets about something."""
+
+    client: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """A hostile client got what must be refused to everybody."""
+
+    client: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overburdened:
+    """A node holds more for its clients than its settings allow."""
+
+    machine: int
+    what: str
+    amount: int
+    amount_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rotted:
+    """A bit has flipped in a file of a machine."""
+
+    machine: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A node has said this to whoever runs it."""
+
+    machine: int
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ClockSet:
     """A machine's clock is wrong by this much from now on."""
 
     skew_ms: int
     machine: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """A node is about to delete a folder that holds records; `is_recorded` says whether the metadata tells it to."""
+
+    folder: str
+    machine: int
+    is_recorded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,6 +450,14 @@ class TakenOffline:
 
 
 @dataclass(frozen=True, slots=True)
+class BlamedDisk:
+    """A node has ended and says that its disk has failed, though no sync of it ever has."""
+
+    machine: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """What the replicas of a partition hold when all is quiet: bytes by machine. Where retention takes from them, one
     may begin later than another."""
@@ -412,6 +476,7 @@ Event = (
     | OutOfSequence
     | FetchAsked
     | FetchAnswered
+    | Repositioned
     | Read
     | DeleteAsked
     | DeleteAnswered
@@ -431,7 +496,13 @@ Event = (
     | Found
     | Unanswered
     | Waited
+    | Attempted
+    | Granted
+    | Overburdened
+    | Rotted
+    | Noted
     | ClockSet
+    | Discarded
     | Stuck
     | Down
     | Up
@@ -442,7 +513,9 @@ Event = (
     | InSync
     | Stalled
     | TakenOffline
+    | BlamedDisk
     | Held
+    | TransactionEvent
 )
 
 

@@ -24,12 +24,12 @@ class JobDisk:
     def size(self, path: str) -> int:
         """Give a file's size."""
         self._spend()
-        return len(self._volume.platter.file(path).written)
+        return self._volume.size_at(path)
 
     def read(self, path: str, position: int, length: int) -> bytes:
         """Read a range, shorter at the end of the file."""
         self._spend()
-        return bytes(self._volume.platter.file(path).written[position : position + length])
+        return self._volume.read_at(path, position, length)
 
     def append(self, path: str, data: Buffer) -> None:
         """Append, creating the file when missing."""

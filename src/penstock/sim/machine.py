@@ -16,6 +16,7 @@ from penstock.core.base.ports import Done, FileFailure, Slice
 from penstock.sim.disk import Disk
 from penstock.sim.network import WINDOW_BYTES_MAX, Link, Network
 from penstock.sim.ports import NodeConnection, Piece, SimNode
+from penstock.sim.runtime import Memory
 from penstock.sim.scheduler import EPOCH_MS, MS, Event, Scheduler
 from penstock.sim.trace import Trace
 
@@ -149,6 +150,8 @@ class Machine:
         self._held: list[Callable[[], None]] = []
         self._backlog: dict[Link, None] = {}  # Connections that a paused process has not seen yet.
         self._power_losses = 0
+        self.remounts = 0
+        self.memory = Memory()
         self.served = False  # Whether this process has served, so that its logs are known.
         self.on_state: Callable[[str], None] = lambda state: None
         self.observers: list[Callable[[], None]] = []
@@ -156,8 +159,8 @@ class Machine:
 
     @property
     def boot_id(self) -> str:
-        """Changes when the machine starts anew, not when a process does."""
-        return f"boot-{self.number}.{self._power_losses}"
+        """Changes when the machine starts anew or mounts its disk again, not when a process starts."""
+        return f"boot-{self.number}.{self._power_losses}.{self.remounts}"
 
     @property
     def running(self) -> bool:
@@ -188,7 +191,16 @@ class Machine:
         """Cut the power: only what was synced is sure to stay, and clients hear nothing for a while."""
         self._note("power-loss")
         self._power_losses += 1
+        self.memory.remove()
         self._network.silence(self.number)
+        self._end_process()
+        self.disk.power_loss()
+
+    def remount(self, is_new: bool) -> None:
+        """Kill the process, if there is one, and mount the disk again, without what was not synced; as a mount of its
+        own, or as the same one."""
+        self._note("remount")
+        self.remounts += is_new
         self._end_process()
         self.disk.power_loss()
 

@@ -31,6 +31,7 @@ from penstock.sim.events import (
     Up,
 )
 from penstock.sim.rules import TopicRules
+from penstock.sim.transactions.model import Transactions
 from penstock.sim.values import is_tombstone, key_of
 
 OFFSETS_TOPIC = "__consumer_offsets"
@@ -38,13 +39,12 @@ OFFSETS_TOPIC = "__consumer_offsets"
 
 @dataclass(slots=True)
 class Origin:
-    """Who sent a value, as its how-many-th, how often, when first and last, and under how many producer ids."""
+    """Who sent a value, as its how-many-th, how often, when first, and under how many producer ids."""
 
     producer: str
     number: int
     idempotent: bool
     first_ms: int = 0
-    last_ms: int = 0
     attempts: int = 0
     acknowledged: bool = False
     identities: set[int] = field(default_factory=set)
@@ -132,6 +132,7 @@ class Model:
         self.partitions: defaultdict[Partition, PartitionModel] = defaultdict(PartitionModel)
         self.asked: dict[tuple[str, int], Asked] = {}
         self.commits: defaultdict[tuple[str, Partition], Commits] = defaultdict(Commits)
+        self.transactions = Transactions()
         self.lost_power = False
         self.power_losses = 0
         self.unclean_stops = 0
@@ -175,6 +176,8 @@ class Model:
                 self._down(event)
             case Up(logs):
                 self._up(logs)
+            case _:
+                self.transactions.see(event, self.now_ms)
 
     def known(self, partition: Partition) -> Known:
         """What can be demanded of a request that is sent now."""
@@ -195,7 +198,6 @@ class Model:
             fresh = Origin(batch.producer, number, batch.idempotent, first_ms=timestamp_ms)
             origin = model.send(value, fresh)
             origin.attempts += 1
-            origin.last_ms = timestamp_ms
             origin.identities.add(identity)
 
     def _fetched(self, event: FetchAnswered) -> None:

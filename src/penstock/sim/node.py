@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from penstock.core.apis.table import make_node
@@ -9,6 +10,7 @@ from penstock.core.base.settings import BrokerSettings
 from penstock.core.log.log import Log
 from penstock.core.node.node import Node
 from penstock.core.partition.partition import Partition as NodePartition
+from penstock.schemas.payloads.making import make_check
 from penstock.sim.chance import Chance
 from penstock.sim.events import LogState, Partition
 from penstock.sim.ports import SimNode
@@ -42,15 +44,21 @@ class PenstockNodes:
     With `syncs_commits`, `__consumer_offsets` (and any topic that does not say otherwise) syncs each append.
     """
 
-    def __init__(self, syncs_commits: bool = False, reborn_topics: frozenset[str] = frozenset()) -> None:
-        self._settings = {**SETTINGS, **(SYNC_EACH if syncs_commits else {})}
+    def __init__(
+        self,
+        syncs_commits: bool = False,
+        reborn_topics: frozenset[str] = frozenset(),
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        self._settings = {**SETTINGS, **(SYNC_EACH if syncs_commits else {}), **(settings or {})}
         self._reborn_topics = reborn_topics
 
     def make(self, place: Place, chance: Chance) -> SimNode:
         """A new process over a disk."""
         settings = BrokerSettings(self.settings(place.number))
-        node = make_node(settings, place.disk, chance, network=place.dialing)
+        node = make_node(settings, place.disk, chance, place.tell, place.dialing, make_check)
         node.boot_id = place.boot_id
+        node.runtime_note = place.memory
         return cast("SimNode", node)
 
     def settings(self, number: int) -> dict[str, str]:

@@ -22,13 +22,14 @@ from penstock.core.log.producers import Producers
 from penstock.core.log.scan import Located, walk_to
 from penstock.core.log.segment import Segment
 from penstock.core.metadata.image import Image
-from penstock.core.node.coordinators import PartitionJournal
+from penstock.core.node.coordination.journal import PartitionJournal
 from penstock.core.node.deadlines import Deadlines
+from penstock.core.node.fetching.fetch_session import CachedPartition
 from penstock.core.node.quorum.raft_log import MetadataLog
 from penstock.core.node.quorum.submissions import Submissions
-from penstock.core.node.views import Interest
 from penstock.core.raft.decisions import Ready
-from penstock.core.raft.leader import Leader
+from penstock.core.raft.leader import LeaderState
+from penstock.core.raft.member import Member as RaftMember
 from penstock.core.raft.outbox import Outbox
 from penstock.core.records.batch import BatchHeader
 
@@ -133,13 +134,13 @@ def _snapshot_ahead_of_log() -> list[Patch]:
 
 def _stale_session() -> list[Patch]:
     """A session misses what happens between two of its fetches."""
-    honest = Interest.news
+    honest = CachedPartition.news
 
-    def news(self: Interest, size: int) -> None:
-        if self.view.parked is not None:
+    def news(self: CachedPartition, size: int) -> None:
+        if self.session.parked is not None:
             honest(self, size)
 
-    return [(Interest, "news", news)]
+    return [(CachedPartition, "news", news)]
 
 
 def _memory_of_one_batch() -> list[Patch]:
@@ -211,7 +212,7 @@ def _static_loses_its_place() -> list[Patch]:
 
     def rename_static(self: ClassicGroup, member: Member, new_id: str) -> None:
         honest(self, member, new_id)
-        member.assignment = b""
+        self.assign(member, b"")
 
     return [(ClassicGroup, "rename_static", rename_static)]
 
@@ -275,14 +276,14 @@ def _metadata_counted_unsynced() -> list[Patch]:
 def _one_voter_is_a_majority() -> list[Patch]:
     """What the leader has counts as committed."""
 
-    def advance(self: Leader) -> bool:
+    def advance(self: LeaderState) -> bool:
         offset = max(progress.end_offset for progress in self.voters.values())
         if offset <= max(self.high_watermark, self.epoch_start_offset):
             return False
         self.high_watermark = offset
         return True
 
-    return [(Leader, "_advance", advance)]
+    return [(LeaderState, "_advance", advance)]
 
 
 def _leader_begins_with_a_stale_image() -> list[Patch]:
@@ -290,10 +291,10 @@ def _leader_begins_with_a_stale_image() -> list[Patch]:
     honest = Submissions.rebase
 
     def rebase(self: Submissions, image: Image) -> None:
-        latest = self.latest
+        latest = self.uncommitted_image
         honest(self, image)
         if latest.offset >= 0:
-            self.latest = latest
+            self.uncommitted_image = latest
 
     return [(Submissions, "rebase", rebase)]
 
@@ -308,6 +309,11 @@ def _unmade_file_synced() -> list[Patch]:
         (flushing, "_unsynced", unsynced),
         (Log, "written_bytes", lambda self, segment: segment.size_bytes),
     ]
+
+
+def _votes_without_its_metadata() -> list[Patch]:
+    """A voter whose metadata was lost votes, runs and counts at once."""
+    return [(RaftMember, "is_rebuilding", property(lambda self: False))]
 
 
 BUGS: dict[str, Callable[[], list[Patch]]] = {
@@ -332,6 +338,7 @@ BUGS: dict[str, Callable[[], list[Patch]]] = {
     "vote not synced": _vote_not_synced,
     "metadata counted unsynced": _metadata_counted_unsynced,
     "one voter is a majority": _one_voter_is_a_majority,
+    "votes without its metadata": _votes_without_its_metadata,
     "leader begins with a stale image": _leader_begins_with_a_stale_image,
 }
 """Every bug by its name."""
@@ -372,3 +379,6 @@ QUORUM_BUGS = (
     "leader begins with a stale image",
 )
 """Those that several voters show."""
+
+LOSING_BUGS = ("votes without its metadata",)
+"""Those that voters show whose metadata is lost."""

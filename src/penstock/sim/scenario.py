@@ -51,6 +51,7 @@ class Spec:
     trouble_us: int = 10 * SECOND
     disk: DiskProfile = field(default_factory=DiskProfile)
     network: NetworkProfile = field(default_factory=NetworkProfile)
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 class Scenario:

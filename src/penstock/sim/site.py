@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import Protocol
 
 from penstock.core.base.ports import Network as NodeNetwork
+from penstock.core.node.observing.event_log import Fact
 from penstock.sim.chance import Chance
 from penstock.sim.disk import Disk
-from penstock.sim.events import ClockSet, Down, LogState, Partition, Up, Witness
+from penstock.sim.events import BlamedDisk, ClockSet, Down, LogState, Noted, Partition, Up, Witness
 from penstock.sim.machine import Machine
 from penstock.sim.network import Network
 from penstock.sim.ports import SimNode
+from penstock.sim.runtime import Memory
 from penstock.sim.scheduler import MS, Scheduler
 
 RESTART_US = 500 * MS
+BLAMES_DISK = "the disk has failed"
+"""How a node begins to say why it ended, if that is why."""
 
 
 class NodeKind(Protocol):
@@ -31,9 +35,12 @@ class Place(Protocol):
     @property
     def boot_id(self) -> str: ...
     @property
+    def memory(self) -> Memory: ...
+    @property
     def disk(self) -> Disk: ...
     @property
     def dialing(self) -> NodeNetwork: ...
+    def tell(self, fact: Fact) -> None: ...
 
 
 class Grounds(Protocol):
@@ -77,6 +84,10 @@ class Site:
         return self.machine.boot_id
 
     @property
+    def memory(self) -> Memory:
+        return self.machine.memory
+
+    @property
     def disk(self) -> Disk:
         return self.machine.disk
 
@@ -108,6 +119,15 @@ class Site:
         """Cut the power, and start the machine again after a while."""
         self._go_down(lost_power=True, down_us=down_us)
 
+    def remount(self, may_stay_mounted: bool, down_us: int) -> None:
+        """Look after a disk that has failed: all is gone that it had not synced. The machine goes on, and the process
+        is started again. Where it was not told of the failure, the file system was unmounted for this."""
+        volume = self.disk.volume
+        self._grounds.witness.see(Down(True, self.logs(), machine=self.number))
+        self.machine.remount(is_new=not (may_stay_mounted and volume.has_told))
+        volume.recover()
+        self.scheduler.after(down_us, self.boot)
+
     def shut_down(self) -> None:
         """Stop the node in good order; it is started again when it has stopped."""
         if self.machine.running:
@@ -129,6 +149,11 @@ class Site:
         if clock.skew_ms != skew_ms:
             clock.skew_ms = skew_ms
             self._grounds.witness.see(ClockSet(skew_ms, self.number))
+
+    def tell(self, fact: Fact) -> None:
+        """The process says something to whoever runs it."""
+        if fact.level != "info":
+            self._grounds.witness.see(Noted(self.number, fact.level, fact.text))
 
     # ---- inside
 
@@ -160,7 +185,13 @@ class Site:
     def _restart(self) -> None:
         """The operator looks after a process that ended by itself, unless a fault took it meanwhile."""
         if self.machine.ended:
+            self._look_at_disk()
             clean = self.machine.node is not None and self.machine.node.state == "stopped"
             self._grounds.witness.see(Down(False, self.logs(), clean, self.number))
             self.machine.reap()
             self.scheduler.after(RESTART_US, self.boot)
+
+    def _look_at_disk(self) -> None:
+        why = "" if self.machine.node is None else self.machine.node.failure or ""
+        if why.startswith(BLAMES_DISK) and not self.disk.volume.has_failed:
+            self._grounds.witness.see(BlamedDisk(self.number, why))

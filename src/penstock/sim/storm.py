@@ -14,6 +14,13 @@
     at 40 s slow-disk 1 for 2 s
     at 40 s full-disk 1 by 500 bytes for 2 s
     at 45 s failed-sync 2 for 1 s       one sync fails; then the machine goes down for a new disk
+    at 50 s failed-disk 1 for 1 s       from the next sync on it refuses everything; then it is mounted again, and all
+                                        is lost that was not synced, though the machine goes on
+    at 50 s no-descriptors 1 for 2 s    every other operation that must open something finds no descriptor for it
+    at 55 s rot-log 2 by 3 bits         they flip in what it holds of partitions
+    at 55 s rot-tail 2 by 1 bits        in what was written there last
+    at 55 s rot-index 2 by 2 bits
+    at 55 s rot-metadata 2 by 1 bits    in the metadata log, and in its snapshots
 
 Machine 0 is where all clients are. A run that fails names its storm, so that lines can be taken out of it until only
 those are left that matter.
@@ -32,18 +39,19 @@ from penstock.sim.scheduler import MS, SECOND
 
 MS_UNIT: Final = "ms"
 BYTES_UNIT: Final = "bytes"
+BITS_UNIT: Final = "bits"
 
 _UNITS: Final = {"s": SECOND, "ms": MS}
 _LINE: Final = re.compile(
     r"at (?P<at>\S+ m?s) (?P<kind>[a-z-]+) (?P<one>\d+)((?P<sign>[->])(?P<other>\d+))?"
-    r"( by (?P<by>-?\d+) (?P<unit>ms|bytes))?( for (?P<for>\S+ m?s))?"
+    r"( by (?P<by>-?\d+) (?P<unit>ms|bytes|bits))?( for (?P<for>\S+ m?s))?"
 )
 
 
 class Kind(NamedTuple):
     """What a line of this kind says, and how much of it a storm brings at most."""
 
-    often: int
+    often: int  # 0: it comes only beside others, with dice of its own.
     pairs: bool = False  # Between two machines, rather than on one.
     directed: bool | None = None  # Always in one direction, or never; None where a line says which.
     for_ms_max: int = 0
@@ -65,6 +73,12 @@ KINDS: Final = {
     "slow-disk": Kind(2, for_ms_max=4_000),
     "full-disk": Kind(1, for_ms_max=4_000, by_unit=BYTES_UNIT, by_range=(0, 4_000)),
     "failed-sync": Kind(1, for_ms_max=4_000),
+    "failed-disk": Kind(0, for_ms_max=4_000),
+    "no-descriptors": Kind(0, for_ms_max=4_000),
+    "rot-log": Kind(0, by_unit=BITS_UNIT, by_range=(1, 3)),
+    "rot-tail": Kind(0, by_unit=BITS_UNIT, by_range=(1, 3)),
+    "rot-index": Kind(0, by_unit=BITS_UNIT, by_range=(1, 3)),
+    "rot-metadata": Kind(0, by_unit=BITS_UNIT, by_range=(1, 3)),
 }
 
 
@@ -113,7 +127,7 @@ def draw_storm(chance: Chance, machines: int, duration_us: int, faults_min: int)
     """A storm in which each kind of fault may be missing, because some bugs show only when nothing else disturbs."""
     faults: list[Fault] = []
     while len(faults) < faults_min:
-        for name, kind in KINDS.items():
+        for name, kind in ((name, kind) for name, kind in KINDS.items() if kind.often):
             count = chance.between(1, kind.often) if chance.happens(0.6) else 0
             faults += [_draw(chance, name, kind, machines, duration_us) for _ in range(count)]
     return tuple(sorted(faults, key=lambda fault: fault.at_us))

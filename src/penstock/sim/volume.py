@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
+from functools import partial
 
 from penstock.core.base import ports
 from penstock.core.base.ports import File, FileFailure, FileOp
+from penstock.core.base.steps import CHANGES as CHANGES_OF_STEPS
 from penstock.sim.chance import Chance
 from penstock.sim.platter import DirectoryNode, FileNode, Platter
 
@@ -18,6 +20,10 @@ TOTAL_BYTES = 1 << 30
 NAME_BYTES = 64
 """What a new name in a directory needs. Where there is less, neither a file nor a folder can be made, and no file gets
 a longer name."""
+CHANGES = (*CHANGES_OF_STEPS, ports.SyncDir)
+"""What a disk that can only be read refuses; a file in it can be synced, or fails to be."""
+OPENING = (ports.Append, ports.Read, ports.Sync, ports.SyncDir, ports.SyncTree, ports.ListDir)
+"""What needs a descriptor, unless it finds its file open; and a process may close any to open another."""
 Effect = Callable[[], object]
 
 
@@ -28,7 +34,12 @@ class Volume:
         self.platter = Platter()
         self.free_bytes: int | None = None  # None: plenty.
         self.syncs_to_fail = 0
+        self.lacks_descriptors = False
         self.has_failed = False
+        self.on_folder_renamed: Callable[[str, str], None] = lambda path, new_path: None
+        self.is_failing = False  # The next sync fails, and from then on nothing is written.
+        self.is_read_only = False
+        self.has_told = False  # Whether a process knows of it.
         self._chance = chance
         self._note = note
         self._syncs = 0
@@ -44,6 +55,10 @@ class Volume:
             action = self._sync_tree_effect(op.path)
         else:
             action = self._plain_effect(op)
+        if isinstance(op, OPENING):
+            action = partial(self._open_for, action)
+        if isinstance(op, CHANGES):
+            return lambda: guarded(self._refuse if self.is_read_only else action)
         return lambda: guarded(action)
 
     # ---- files
@@ -71,12 +86,17 @@ class Volume:
         """The process is gone, and with it every open file."""
         self._open.clear()
 
+    def recover(self) -> None:
+        """Somebody has looked after the disk, and mounted it again."""
+        self.is_failing = self.is_read_only = self.has_told = False
+
     def read(self, file: File, position: int, length: int) -> bytes:
         """Read a range, shorter where the file ends."""
         return bytes(self.node(file).written[position : position + length])
 
     def write(self, node: FileNode, data: bytes) -> None:
         """Write at the end; on a full disk only a part of it, and ENOSPC."""
+        self._need_writable()
         if self.fits(len(data)):
             node.written += data
             self._take(len(data))
@@ -88,10 +108,27 @@ class Volume:
         self._note("disk-full", f"{len(part)}/{len(data)}")
         raise FileFailure(errno.ENOSPC, "no space left on device")
 
+    def tear(self, path: str, part: bytes) -> None:
+        """An append that a crash has interrupted: a part of it, made at once."""
+        self.write(self.platter.create(path), part)
+
+    def size_at(self, path: str) -> int:
+        """What a job is told that has just opened the file."""
+        return len(self.platter.file(path).written)
+
+    def read_at(self, path: str, position: int, length: int) -> bytes:
+        """The same for a range, shorter at the end of the file."""
+        return bytes(self.platter.file(path).written[position : position + length])
+
+    def entries(self, path: str) -> list[ports.Entry]:
+        """List a directory."""
+        return self.platter.entries(path)
+
     def sync(self, node: FileNode, content: bytes, order: int) -> None:
         """Make `content`, as it was when the sync with this number was asked for, survive power loss."""
-        if self.syncs_to_fail > 0:
-            self.syncs_to_fail -= 1
+        if self.syncs_to_fail > 0 or self.is_failing:
+            self.is_read_only = self.is_failing
+            self.syncs_to_fail -= self.syncs_to_fail > 0
             self.has_failed = True
             self._note("failed-sync", str(node.number))
             raise FileFailure(errno.EIO, "input/output error")
@@ -104,6 +141,7 @@ class Volume:
 
     def remove(self, path: str) -> None:
         """Unlink a path; its bytes become free."""
+        self._need_writable()
         node = self.platter.find(path)
         if isinstance(node, DirectoryNode):
             raise FileFailure(errno.EISDIR, f"is a directory: {path}")
@@ -113,11 +151,26 @@ class Volume:
 
     def takes(self, file: File, size: int) -> bool:
         """Say whether so many bytes more of a file find room, and its name, if it is new."""
+        if self.is_read_only or self.lacks_descriptors:
+            return False
         return self.fits(size) and (file.fd in self._open or self._has_room_for(file.path))
 
     def fits(self, size: int) -> bool:
         """Say whether so many bytes more find room."""
         return self.free_bytes is None or size <= self.free_bytes
+
+    def _open_for(self, action: Effect) -> object:
+        if self.lacks_descriptors and self._chance.happens(0.5):
+            self._note("no-descriptor", "")
+            raise FileFailure(errno.EMFILE, "too many open files")
+        return action()
+
+    def _need_writable(self) -> None:
+        if self.is_read_only:
+            self._refuse()
+
+    def _refuse(self) -> None:
+        raise FileFailure(errno.EROFS, "read-only file system")
 
     def _has_room_for(self, path: str) -> bool:
         return self.fits(NAME_BYTES) or self.platter.find(path) is not None
@@ -150,13 +203,13 @@ class Volume:
             case ports.Unlink(file):
                 return lambda: self._unlink(file)
             case ports.ListDir(path):
-                return lambda: platter.entries(path)
+                return lambda: self.entries(path)
             case ports.MakeDir(path):
                 return lambda: self._make_directory(path)
             case ports.RemoveDir(path):
                 return lambda: platter.remove(path)
             case ports.RenameDir(path, new_path):
-                return lambda: platter.rename(path, new_path)
+                return lambda: self._rename_folder(path, new_path)
             case ports.FreeSpace():
                 return lambda: (TOTAL_BYTES if self.free_bytes is None else self.free_bytes, TOTAL_BYTES)
             case ports.Pause():
@@ -214,9 +267,17 @@ class Volume:
         if isinstance(replaced, FileNode):
             self._take(-len(replaced.written))
 
+    def _rename_folder(self, path: str, new_path: str) -> None:
+        self.on_folder_renamed(path, new_path)
+        self.platter.rename(path, new_path)
+
     def _unlink(self, file: File) -> None:
         self.remove(file.path)
         self.close(file)
+
+    def tells(self, result: object) -> None:
+        """A process that goes on has got this."""
+        self.has_told |= isinstance(result, FileFailure) and result.is_disks_end
 
     def _next_sync(self) -> int:
         self._syncs += 1

@@ -7,11 +7,14 @@ from functools import partial
 from typing import Final, Protocol
 
 from penstock.sim.chance import Chance
+from penstock.sim.events import Rotted, Witness
 from penstock.sim.network import Link, Network
+from penstock.sim.rot import ROTTING, rot
 from penstock.sim.scheduler import MS, Scheduler
 from penstock.sim.site import Site
 from penstock.sim.storm import Fault
 from penstock.sim.trace import Trace
+from penstock.sim.world import DATA
 
 NEW_DISK_US: Final = 300 * MS
 
@@ -25,6 +28,8 @@ class Region(Protocol):
     def scheduler(self) -> Scheduler: ...
     @property
     def network(self) -> Network: ...
+    @property
+    def witness(self) -> Witness: ...
     @property
     def trace(self) -> Trace: ...
     @property
@@ -111,6 +116,21 @@ class Weather:
 
         return replace_disk
 
+    def _failed_disk(self, fault: Fault) -> End:
+        site = self._site(fault)
+        site.disk.volume.is_failing = True
+        # Whoever was told of the failure may find the same mount again: it was only mounted for reading meanwhile.
+        return lambda: site.remount(self._chance.happens(0.5), NEW_DISK_US)
+
+    def _no_descriptors(self, fault: Fault) -> End:
+        volume = self._site(fault).disk.volume
+        volume.lacks_descriptors = True
+        return lambda: setattr(volume, "lacks_descriptors", False)
+
+    def _rot(self, fault: Fault) -> None:
+        for path in rot(self._site(fault).disk, self._chance, DATA, fault.kind, fault.by):
+            self._region.witness.see(Rotted(fault.one, path))
+
     # ---- what lies between
 
     def _isolate(self, fault: Fault) -> End:
@@ -154,4 +174,7 @@ _BEGIN: Final[Mapping[str, Callable[[Weather, Fault], End | None]]] = {
     "slow-disk": Weather._slow_disk,
     "full-disk": Weather._full_disk,
     "failed-sync": Weather._failed_sync,
+    "failed-disk": Weather._failed_disk,
+    "no-descriptors": Weather._no_descriptors,
+    **dict.fromkeys(ROTTING, Weather._rot),
 }

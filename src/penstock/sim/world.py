@@ -11,7 +11,7 @@ from penstock.sim.clients.routed import RoutedClient
 from penstock.sim.dialing import Dialing, Outgoing
 from penstock.sim.disk import Disk, DiskProfile
 from penstock.sim.events import Witness
-from penstock.sim.machine import BROKER_PORT, Machine
+from penstock.sim.machine import BROKER_PORT, CLIENT_HOST, Machine
 from penstock.sim.network import Endpoint, Link, Network, NetworkProfile
 from penstock.sim.paths import CLIENTS
 from penstock.sim.scheduler import Scheduler
@@ -63,10 +63,10 @@ class World(Generic[W]):
 
     # ---- what clients use
 
-    def dial(self, endpoint: Endpoint, number: int = FIRST, port: int = BROKER_PORT) -> Link:
+    def dial(self, endpoint: Endpoint, number: int = FIRST, port: int = BROKER_PORT, host: str = CLIENT_HOST) -> Link:
         """Connect a client to a machine; it learns later whether anybody was there."""
         link = self.network.link(endpoint, (CLIENTS, number))
-        arrive = _unless_gone(link, lambda: self.sites[number].machine.accept(link, port))
+        arrive = _unless_gone(link, lambda: self.sites[number].machine.accept(link, port, host))
         self.network.carry(link.way, link.delay_us(link.way), arrive)
         return link
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import atexit
 import importlib.util
 import os
+import re
 import shutil
+import socket
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -21,11 +23,16 @@ from penstock.core.base.errors import PenstockError
 from penstock.spark import java
 from penstock.spark.archive import Archive, house
 from penstock.spark.interpreter import worker_python
+from penstock.spark.plain import append_by_default
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL_ALL_CORES: Final = "local[*]"
+STANDALONE: Final = "spark://"
+_MASTER: Final = re.compile(r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.*\]|yarn|k8s://.*")
+MASTER_ANSWERS_S_MAX: Final = 5.0
+WORKERS_DAEMON: Final = "penstock.spark.daemon"
 LOOPBACK: Final = "127.0.0.1"
 QUIET_LOG: Final = Path(__file__).with_name("log4j2.properties")
 INSTALL: Final = "pip install 'penstock[spark]'"
@@ -49,13 +56,15 @@ def session(
     """
     require_spark()
     from pyspark import SparkContext
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrameWriter, SparkSession
 
+    append_by_default(DataFrameWriter)
     given = dict(settings or {})
     running = SparkSession.getActiveSession()
     if running is not None:
         return _with_settings(running, given)
     where = master or given.get("spark.master") or LOCAL_ALL_CORES
+    check_master(where)
     chosen = plan(name, where, ui)
     archive = None
     if SparkContext._gateway is None:
@@ -95,9 +104,33 @@ def plan(name: str, master: str, ui: bool) -> dict[str, str]:
     if is_local(master):
         # 200 shuffle partitions are for clusters; here they would be 200 tiny tasks in each batch.
         chosen["spark.sql.shuffle.partitions"] = str(local_cores(master, os.cpu_count() or 1))
+        # On other machines there may be another Penstock, or none.
+        chosen["spark.python.daemon.module"] = WORKERS_DAEMON
     if is_local(master) or _is_loopback(master):
         chosen |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     return chosen
+
+
+def check_master(master: str) -> None:
+    """Refuse what is no master, of which Java would tell in twenty lines, and a standalone cluster of which nobody
+    answers, whom Spark would go on asking for a minute."""
+    if not master.startswith(STANDALONE):
+        if not _MASTER.fullmatch(master):
+            raise PenstockError(
+                f"{master} is no master, such as local[2], local[*], spark://HOST:PORT, yarn, k8s://URL"
+            )
+        return
+    reasons = []
+    for address in master.removeprefix(STANDALONE).split(","):
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal():
+            raise PenstockError(f"{master} is no master: a standalone cluster is spark://HOST:PORT")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), MASTER_ANSWERS_S_MAX).close()
+            return
+        except (OSError, OverflowError) as failure:
+            reasons.append(f"{address}: {getattr(failure, 'strerror', None) or failure}")
+    raise PenstockError(f"no Spark master answers at {master} ({'; '.join(reasons)})")
 
 
 def is_local(master: str) -> bool:

@@ -4,8 +4,11 @@ faults and virtual time; and a pytest plugin with both.
 Nothing is imported before it is asked for: every run of pytest loads the plugin, also the runs that need no node.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from penstock import WHERE_IT_RUNS
 
 if TYPE_CHECKING:
     from penstock.testing.broker import Broker, BrokerFailed
@@ -24,5 +27,7 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     for module, names in _MODULES.items():
         if name in names:
+            if sys.platform == "win32":
+                raise ImportError(WHERE_IT_RUNS)
             return getattr(import_module(f"penstock.testing.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Mapping
 
 from penstock.shell.children import environment
+from penstock.testing.faults import INJECT_S_MAX, Fault
 from penstock.testing.serving import Ports
 
 
@@ -32,28 +33,26 @@ class Beside:
             # Ctrl-c is for the test run, which then stops its nodes.
             start_new_session=True,
         )
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(dict(settings)).encode() + b"\n")
-        self._process.stdin.flush()
+        self._tell(dict(settings))
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
     def wait_ready(self, timeout_s: float) -> Ports:
-        output = self._process.stdout
-        assert output is not None
-        poll = select.poll()
-        poll.register(output, select.POLLIN)
-        if not poll.poll(timeout_s * 1000):
-            raise TimeoutError
-        words = output.readline().split()
+        words = self._hear(timeout_s)
         # No word at all: the child closed its output, by ending.
         if words[:1] != [b"ready"]:
             talk = self.talk()
             self.kill()
             raise ChildFailed(talk)
         return Ports(int(words[1]), int(words[2]))
+
+    def inject(self, fault: Fault | None) -> None:
+        """Add a fault; None: forget all."""
+        self._tell(fault)
+        if not self._hear(INJECT_S_MAX):
+            raise ChildFailed(self.talk())
 
     def stop(self, timeout_s: float) -> int:
         self._process.terminate()
@@ -74,6 +73,21 @@ class Beside:
         """What the node has said so far."""
         self._talk.seek(0)
         return self._talk.read().decode(errors="replace").strip()
+
+    def _tell(self, what: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(what).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def _hear(self, timeout_s: float) -> list[bytes]:
+        """The words of the next line; none if the child has ended."""
+        output = self._process.stdout
+        assert output is not None
+        poll = select.poll()
+        poll.register(output, select.POLLIN)
+        if not poll.poll(timeout_s * 1000):
+            raise TimeoutError
+        return output.readline().split()
 
     def _close(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):

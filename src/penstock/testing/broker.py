@@ -9,20 +9,36 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from penstock.client.admin import Admin
+from penstock.api.values import Record
 from penstock.client.blocking import Client
+from penstock.core.base.errors import ErrorCode
 from penstock.core.base.settings import SettingError
 from penstock.shell.lock import FolderLocked
 from penstock.shell.main import CannotStart
+from penstock.testing import traffic
 from penstock.testing.beside import Beside, ChildFailed
+from penstock.testing.checking import (
+    API_NAMES,
+    check_values,
+    checked_code,
+    checked_count,
+    checked_port,
+    checked_seconds,
+    checked_settings,
+    require_one_of,
+)
+from penstock.testing.faults import DELAY, DISCONNECT, Fault
 from penstock.testing.inside import Inside
 from penstock.testing.serving import LOOPBACK, Ports, node_settings
+from penstock.testing.traffic import RECORDS_S_MAX
 
 START_S_MAX = 30.0
 STOP_S_MAX = 40.0
 HTTP_S_MAX = 10.0
+# Stands for a temporary folder that is made when the settings are good.
+LATER = "."
 
 
 class BrokerFailed(Exception):
@@ -34,20 +50,25 @@ class Broker:
 
     Use it as a context manager, or `start` and `stop` it by hand. Between stops it keeps its port and its data.
     Without a folder its data is in a temporary one that is removed at the end, of the interpreter if nobody closes it
-    before; a folder that is given is kept.
+    before; a folder that is given is kept. Misuse is a TypeError or a ValueError.
     """
 
     def __init__(
-        self, settings: Mapping[str, object] | None = None, *, folder: str | Path | None = None, beside: bool = False
+        self,
+        settings: Mapping[str, object] | None = None,
+        *,
+        port: int = 0,
+        folder: str | Path | None = None,
+        beside: bool = False,
     ) -> None:
-        self._given = {key: str(value) for key, value in (settings or {}).items()}
+        self._given = checked_settings(settings)
+        self._ports = Ports(checked_port(port))
+        check_values(node_settings(self._given, str(folder or LATER), self._ports))
         self._owns_folder = folder is None
         self.folder = Path(tempfile.mkdtemp(prefix="penstock-test-")) if folder is None else Path(folder)
         self._beside = beside
-        self._ports = Ports()
         self._running: Inside | Beside | None = None
-        if self._owns_folder:
-            atexit.register(self._abandon, os.getpid())
+        atexit.register(self._abandon, os.getpid())
 
     def __enter__(self) -> Self:
         try:
@@ -68,7 +89,8 @@ class Broker:
 
     @property
     def port(self) -> int:
-        assert self._ports.kafka, "a broker has a port once it was started"
+        if not self._ports.kafka:
+            raise ValueError("a broker has a port once it was started, or if it is given one")
         return self._ports.kafka
 
     @property
@@ -79,12 +101,12 @@ class Broker:
     @property
     def pid(self) -> int:
         """The process of a broker that runs beside."""
-        assert isinstance(self._running, Beside), "only a running broker with beside=True has a process of its own"
-        return self._running.pid
+        return self._process("has a process of its own").pid
 
     def start(self) -> None:
         """Returns when the node serves. A second start finds the data of the first, on the same port."""
-        assert self._running is None, "the broker is running"
+        if self._running is not None:
+            raise ValueError("the broker is running already")
         settings = node_settings(self._given, str(self.folder), self._ports)
         self._running = Beside(settings) if self._beside else Inside(settings)
         try:
@@ -109,8 +131,7 @@ class Broker:
 
     def kill(self) -> None:
         """What `kill -9` does: no goodbye, nothing flushed. `start` brings the broker back."""
-        assert isinstance(self._running, Beside), "only a running broker with beside=True can be killed"
-        running, self._running = self._running, None
+        running, self._running = self._process("can be killed"), None
         running.kill()
 
     def close(self) -> None:
@@ -118,9 +139,8 @@ class Broker:
         try:
             self.stop()
         finally:
-            if self._owns_folder:
-                atexit.unregister(self._abandon)
-                shutil.rmtree(self.folder, ignore_errors=True)
+            atexit.unregister(self._abandon)
+            self._remove_folder()
 
     def _abandon(self, owner_pid: int) -> None:
         """The interpreter ends, and nobody has closed this broker. Its threads can start no work any more, so there is
@@ -129,13 +149,48 @@ class Broker:
             return
         if isinstance(self._running, Beside):
             self.kill()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        elif self._running is not None:
+            self._running.leave()
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        if self._owns_folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def create_topic(self, name: str, partitions: int = 1, **configs: object) -> None:
         """Create a topic; settings are named as in Kafka, with `_` for each dot: `cleanup_policy="compact"`."""
-        with Client(self.bootstrap) as client:
-            named = {key.replace("_", "."): str(value) for key, value in configs.items()}
-            Admin(client).create_topic(name, partitions=partitions, configs=named)
+        with self._client() as client:
+            traffic.create_topic(client, name, partitions, configs)
+
+    def produce(self, topic: str, *values: str | bytes | None, **options: Any) -> list[int]:
+        """Write records to one partition and wait until they are acknowledged; gives their offsets. Options for all of
+        them: `key`, `headers`, `partition`, `timestamp_ms`."""
+        sending = traffic.Sending(**options)
+        with self._client() as client:
+            return traffic.produce(client, topic, values, sending)
+
+    def records(
+        self, topic: str, count: int | None = None, *, partition: int | None = None, timeout_s: float = RECORDS_S_MAX
+    ) -> list[Record]:
+        """The topic's records, by partition and offset: those that are there now, or as soon as there are `count`."""
+        with self._client() as client:
+            return traffic.records(client, topic, count, partition, timeout_s)
+
+    def fail(self, api: str, error: ErrorCode | str | int, times: int = 1) -> None:
+        """Let the next requests of an API be answered with an error: `fail("Produce", "NOT_LEADER_OR_FOLLOWER", 2)`."""
+        self._inject(Fault(api, checked_code(error).name, times))
+
+    def delay(self, api: str, seconds: float, times: int = 1) -> None:
+        """Let the answers to the next requests of an API be late, and with them all behind them on their connection."""
+        self._inject(Fault(api, DELAY, times, delay_ms=round(checked_seconds(seconds) * 1000)))
+
+    def disconnect(self, api: str, times: int = 1) -> None:
+        """Let the next requests of an API lose their connection instead of being answered."""
+        self._inject(Fault(api, DISCONNECT, times))
+
+    def heal(self) -> None:
+        """Forget what was to fail, to be late or to be cut off."""
+        self._require_running().inject(None)
 
     def talk(self) -> str:
         """What the running node has said since its start; a node that is well says little."""
@@ -146,7 +201,26 @@ class Broker:
         # Brings all of HTTP and TLS along, which most tests never need.
         from urllib.request import urlopen
 
-        with urlopen(f"http://{self.host}:{self._ports.http}/metrics", timeout=HTTP_S_MAX) as answer:
+        with urlopen(f"http://{self.host}:{self._ports.http}/metrics/full", timeout=HTTP_S_MAX) as answer:
             lines: list[str] = answer.read().decode().splitlines()
         samples = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
         return {name: float(value) for name, _, value in samples}
+
+    def _inject(self, fault: Fault) -> None:
+        require_one_of(fault.api, API_NAMES, "API of a broker")
+        checked_count(fault.times, "times")
+        self._require_running().inject(fault)
+
+    def _client(self) -> Client:
+        self._require_running()
+        return Client(self.bootstrap, client_id=traffic.CLIENT_ID)
+
+    def _require_running(self) -> Inside | Beside:
+        if self._running is None:
+            raise ValueError("the broker does not run: start it, or use it in a `with`")
+        return self._running
+
+    def _process(self, what: str) -> Beside:
+        if not isinstance(self._running, Beside):
+            raise ValueError(f"only a running broker with beside=True {what}")
+        return self._running

@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from penstock.core.base.settings import BrokerSettings
+from penstock.core.node.node import Node
+from penstock.core.node.observing.event_log import Tell
 from penstock.shell.main import Host
 
 LOOPBACK = "127.0.0.1"
+LISTENER = "PLAINTEXT"
 METRICS_PORT_KEY = "penstock.metrics.port"
 
 # A test wants its first answer at once, and few files; it is told about everything that differs in docs/testing.md.
@@ -35,7 +38,7 @@ def node_settings(given: Mapping[str, str], folder: str, ports: Ports) -> dict[s
         "node.id": "1",
         **given,
         "process.roles": "broker,controller",
-        "listeners": f"PLAINTEXT://{LOOPBACK}:{ports.kafka},CONTROLLER://{LOOPBACK}:0",
+        "listeners": f"{LISTENER}://{LOOPBACK}:{ports.kafka},CONTROLLER://{LOOPBACK}:0",
         "controller.listener.names": "CONTROLLER",
         "controller.quorum.voters": f"{given.get('node.id', '1')}@{LOOPBACK}:1",
         "log.dirs": folder,
@@ -45,16 +48,16 @@ def node_settings(given: Mapping[str, str], folder: str, ports: Ports) -> dict[s
 
 async def serve(
     settings: Mapping[str, str],
-    note: Callable[[str, str], None],
-    on_ready: Callable[[Ports], None],
+    tell: Tell,
+    on_ready: Callable[[Ports, Node], None],
     stop: asyncio.Event,
 ) -> int:
     """Run one node; gives the exit code."""
-    host = Host(BrokerSettings(settings), note)
+    host = Host(BrokerSettings(settings), tell)
     try:
         await host.start()
         assert host.http_port is not None, "a test node serves its metrics"
-        on_ready(Ports(host.addresses[0][1], host.http_port))
+        on_ready(Ports(host.addresses[0][1], host.http_port), host.node)
         await host.wait(stop)
         return await host.stop()
     finally:

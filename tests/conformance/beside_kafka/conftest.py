@@ -1,11 +1,13 @@
 """Kafka is started once per worker; it takes a few seconds."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from penstock.testing import Broker
 from tests.conformance.beside_kafka.side import Side, Sides
+from tests.conformance.beside_kafka.transacting import GROUP, PARTITIONS, TOPIC
 from tests.kafka_peer import KafkaPeer
 from tests.waiting import wait_until
 
@@ -13,6 +15,10 @@ SETTINGS = {
     "offsets.topic.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "1000",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
+    "transaction.two.phase.commit.enable": "true",
+    "unstable.api.versions.enable": "true",
 }
 
 
@@ -24,6 +30,21 @@ def sides() -> Iterator[Sides]:
         yield both
         both.kafka.close()
         both.ours.close()
+
+
+@pytest.fixture(scope="session")
+def transacting(sides: Sides) -> Sides:
+    """Both with a topic for transactions, and with coordinators that serve."""
+    sides.create(TOPIC, PARTITIONS)
+    for side in (sides.kafka, sides.ours):
+        for kind, name in ((0, GROUP), (1, "anyone")):
+            wait_until(partial(coordinates, side, kind, name), what=f"coordinators at {side}")
+    return sides
+
+
+def coordinates(side: Side, kind: int, name: str) -> bool:
+    (found,) = side.ask_raw("FindCoordinator", 4, key_type=kind, coordinator_keys=[name]).message.coordinators
+    return not found.error_code
 
 
 def serves(side: Side) -> bool:

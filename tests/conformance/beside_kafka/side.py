@@ -38,6 +38,8 @@ _NAMING = (
     "group_id",
 )
 _EMPTY_IS_NULL = {"aborted_transactions"}
+FIXED_HERE = frozenset({"remote.storage.enable"})
+"""Settings of topics that can be changed in Kafka and are refused here."""
 _TIMES = {"log_append_time_ms", "last_timestamp"}
 
 
@@ -57,11 +59,11 @@ class Raw(NamedTuple):
 class Side:
     """A broker with one connection to it, and the ids of its topics."""
 
-    def __init__(self, name: str, port: int) -> None:
+    def __init__(self, name: str, port: int, ids: dict[str, bytes] | None = None) -> None:
         self.name = name
         self.port = port
         self._socket: socket.socket | None = None
-        self._ids: dict[str, bytes] = {}
+        self.ids: dict[str, bytes] = {} if ids is None else ids
 
     def __repr__(self) -> str:
         return self.name
@@ -86,7 +88,7 @@ class Side:
         topic = {"name": name, "num_partitions": partitions, "replication_factor": 1, "configs": settings}
         (made,) = self.ask_raw("CreateTopics", 7, topics=[topic], timeout_ms=10_000).message.topics
         assert made.error_code == 0, (self, made)
-        self._ids[name] = made.topic_id
+        self.ids[name] = made.topic_id
         wait_until(lambda: self._has_logs(name, partitions), what=f"the logs of {name}")
 
     def _has_logs(self, name: str, partitions: int) -> bool:
@@ -114,7 +116,7 @@ class Side:
 
     def _value(self, field: Field, value: Any, version: int) -> Any:
         if isinstance(value, IdOf):
-            return self._ids[value.topic]
+            return self.ids[value.topic]
         if isinstance(value, list) and field.element is not None:
             return [self._value(field.element, each, version) for each in value]
         if isinstance(value, dict) and field.struct is not None:
@@ -133,7 +135,7 @@ class Side:
             whole = [position + header.size for position, header in iterate_headers(value, partial_tail=True)]
             return bytes(value[: max(whole, default=0)])
         if name == "topic_id":
-            return next((f"id of {topic}" for topic, each in self._ids.items() if each == value), value == ZERO_UUID)
+            return next((f"id of {topic}" for topic, each in self.ids.items() if each == value), value == ZERO_UUID)
         if name == "protocol_name" and value is None:
             # A refusal names no protocol; older versions have only the empty string to say so with.
             return ""

@@ -10,6 +10,7 @@ from tests.conformance.beside_kafka.side import ANSWER_S_MAX, Side, Sides
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 API_VERSIONS, METADATA, PRODUCE, FETCH = 18, 3, 0, 1
+NO_TAGS = b"\0"
 
 
 def header(key: int, version: int, rest: bytes = b"") -> bytes:
@@ -40,6 +41,16 @@ FRAMES = {
 @pytest.mark.parametrize("name", FRAMES)
 def test_who_answers(sides: Sides, name: str) -> None:
     sides.agree(lambda side: reaction(side, FRAMES[name]))
+
+
+def test_who_is_too_new_is_told_what_to_ask_and_nothing_more(sides: Sides) -> None:
+    def answer(side: Side) -> bytes:
+        with socket.create_connection(("127.0.0.1", side.port), ANSWER_S_MAX) as connection:
+            connection.sendall(header(API_VERSIONS, 99, NO_TAGS))
+            (length,) = struct.unpack(">i", connection.recv(4, socket.MSG_WAITALL))
+            return connection.recv(length, socket.MSG_WAITALL)
+
+    sides.agree(answer)
 
 
 def reaction(side: Side, frame: bytes) -> str:

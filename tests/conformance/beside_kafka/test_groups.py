@@ -40,6 +40,20 @@ def test_joins_that_cannot_be(sides: Sides, version: int) -> None:
             sides.same("JoinGroup", version, **values)
 
 
+@pytest.mark.parametrize("assignment_bytes", [1_000_000, 1_100_000])
+def test_a_generation_that_fits_into_a_batch_and_one_that_does_not(sides: Sides, assignment_bytes: int) -> None:
+    group = f"large-{assignment_bytes}"
+
+    def work(side: Side) -> list[Any]:
+        member = side.ask_raw("JoinGroup", 3, **join(group)).message
+        identity = {"group_id": group, "generation_id": member.generation_id, "member_id": member.member_id}
+        given = [{"member_id": member.member_id, "assignment": bytes(assignment_bytes)}]
+        synced = side.ask_raw("SyncGroup", 3, **identity, assignments=given).message
+        return [synced.error_code, len(synced.assignment), side.ask("Heartbeat", 3, **identity)]
+
+    sides.agree(work)
+
+
 @pytest.mark.parametrize("version", range(10))
 def test_a_member_through_its_life(sides: Sides, version: int) -> None:
     group = f"life-{version}"

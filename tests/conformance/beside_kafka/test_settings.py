@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.beside_kafka.side import Side, Sides
+from tests.conformance.beside_kafka.side import FIXED_HERE, Side, Sides
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -28,6 +28,8 @@ def described(side: Side, version: int, kind: int, name: str, **more: Any) -> di
     rows = {row["name"]: {**row, OWN_WORDS: ""} for row in known}
     for own in OWN_SOURCE & rows.keys():
         rows[own] |= {"config_source": "", "synonyms": ""}
+    for fixed in FIXED_HERE & rows.keys():
+        rows[fixed] |= {"read_only": ""}
     return {**result, "configs": rows}
 
 
@@ -169,6 +171,34 @@ def test_broker_settings(sides: Sides) -> None:
 @pytest.mark.parametrize("version", [0, 1])
 def test_resources_are_listed(sides: Sides, version: int) -> None:
     for kinds in ([], [BROKER], [GROUP], [CLIENT_METRICS], [BROKER_LOGGER], [99]):
-        sides.same("ListConfigResources", version, resource_types=kinds)
+        sides.agree_soon(lambda side, kinds=kinds: side.ask("ListConfigResources", version, resource_types=kinds))
         if version == 0:
             break
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "operation"),
+    [
+        ("interval.ms", "99", SET),
+        ("interval.ms", "3600001", SET),
+        ("interval.ms", "often", SET),
+        ("interval.ms", "1", APPEND),
+        ("match", "client_id", SET),
+        ("match", "colour=red", SET),
+        ("match", "client_id=[", SET),
+        ("match", "client_id=a=b", SET),
+        ("colour", "red", SET),
+        ("metrics", "*", SET),
+        ("metrics", "more", APPEND),
+        ("match", "client_id=a.*,client_software_name=b", SET),
+        ("interval.ms", "100", SET),
+        ("metrics", "more", SUBTRACT),
+        ("metrics", None, DELETE),
+    ],
+)
+def test_subscriptions_to_clients_metrics(sides: Sides, key: str, value: str | None, operation: int) -> None:
+    change = {"name": key, "value": value, "config_operation": operation}
+    target = {"resource_type": CLIENT_METRICS, "resource_name": "subscribed", "configs": [change]}
+    sides.same("IncrementalAlterConfigs", 1, resources=[target])
+    sides.agree_soon(lambda side: described(side, 4, CLIENT_METRICS, "subscribed"))
+    sides.agree_soon(lambda side: side.ask("ListConfigResources", 1, resource_types=[CLIENT_METRICS]))

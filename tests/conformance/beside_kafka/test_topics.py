@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.beside_kafka.side import IdOf, Side, Sides
+from tests.conformance.beside_kafka.side import FIXED_HERE, IdOf, Side, Sides
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -36,6 +36,7 @@ REFUSED = [
     topic("a b"),
     topic("a/b"),
     topic("x" * 250),
+    topic("__cluster_metadata"),
     topic("none", 0),
     topic("negative", -2),
     topic("no-copies", 1, 0),
@@ -81,9 +82,10 @@ def test_creation_in_every_version(sides: Sides, version: int) -> None:
 
 def settings(created: dict[str, Any]) -> list[Any]:
     """Kafka writes one setting into its metadata when a node is formatted, so its source is another. Ours alone are
-    left out."""
+    left out, and what is refused here cannot be changed."""
+    differing = {"min.insync.replicas": {"config_source": ""}} | {key: {"read_only": ""} for key in FIXED_HERE}
     return [
-        each | ({"config_source": ""} if each["name"] == "min.insync.replicas" else {})
+        each | differing.get(each["name"], {})
         for each in created["configs"]
         if not each["name"].startswith("penstock.")
     ]
@@ -91,6 +93,16 @@ def settings(created: dict[str, Any]) -> list[Any]:
 
 def test_two_of_the_same_name(sides: Sides) -> None:
     sides.same("CreateTopics", 7, topics=[topic("double"), topic("double")], timeout_ms=TIMEOUT_MS)
+
+
+def test_the_name_of_the_metadata_log(sides: Sides) -> None:
+    name = "__cluster_metadata"
+    sides.same("CreateTopics", 7, topics=[topic(name), topic(name)], timeout_ms=TIMEOUT_MS)
+    for _ in range(2):
+        sides.same("Metadata", 12, topics=[{"name": name}], allow_auto_topic_creation=True)
+    sides.same("DeleteTopics", 6, topics=[{"name": name, "topic_id": bytes(16)}], timeout_ms=TIMEOUT_MS)
+    sides.same("CreatePartitions", 3, topics=[{"name": name, "count": 2, "assignments": None}], timeout_ms=TIMEOUT_MS)
+    sides.same("DescribeConfigs", 4, resources=[{"resource_type": 2, "resource_name": name}])
 
 
 def test_names_that_collide(sides: Sides) -> None:

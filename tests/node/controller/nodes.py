@@ -18,6 +18,8 @@ from penstock.sim.world import World
 from tests.node.towns import Nobody, Port
 
 NODES = (1, 2, 3)
+SWIFT = NetworkProfile(drips=0.0)
+"""How long something takes is looked at here; a connection that drips takes half a second for any request."""
 
 
 class Nodes:
@@ -25,7 +27,7 @@ class Nodes:
 
     def __init__(self, seed: int = 1, **settings: str) -> None:
         kind = ClusterNodes(len(NODES), settings)
-        self.world = World(seed, kind, Nobody, DiskProfile(), NetworkProfile(), machines=len(NODES))
+        self.world = World(seed, kind, Nobody, DiskProfile(), SWIFT, machines=len(NODES))
         self.world.boot()
         self.wait(self.is_serving)
 
@@ -45,7 +47,7 @@ class Nodes:
 
     def _controls(self, number: int) -> bool:
         node = self.world.sites[number].node
-        return isinstance(node, Node) and hasattr(node, "cluster") and node.cluster.controller.is_active
+        return isinstance(node, Node) and node.has_quorum and node.cluster.controller.is_active
 
     @property
     def other(self) -> int:

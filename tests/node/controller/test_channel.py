@@ -7,9 +7,9 @@ from collections.abc import Callable
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.base.steps import Tasks
-from penstock.core.node.channel import ATTEMPT_MS_MAX, RETRY_MS, ControllerChannel
 from penstock.core.node.deadlines import Deadlines
-from penstock.core.node.link import Address
+from penstock.core.node.links.link import Address
+from penstock.core.node.membership.channel import ATTEMPT_MS_MAX, RETRY_MS, ControllerChannel
 from penstock.core.wire.api.alter_partition import (
     AlterPartitionResponse,
     ResponsePartitionData,
@@ -43,7 +43,7 @@ class Place:
         self.closed: list[Address] = []
         self.channel = ControllerChannel(self, self, self, lambda: self.leader)
 
-    def log(self, level: str, text: str) -> None:
+    def log(self, level: str, component: str, text: str, kind: str = "") -> None:
         raise AssertionError("nothing is worth a word")
 
     def ask(self, to: Address, purpose: str, request: Request, timeout_ms: int, done: Heard) -> None:

@@ -9,8 +9,9 @@ import pytest
 from penstock.core.apis.metadata import ARRIVING_MS, DECIDING_MS, SETTLING_MS
 from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata.image import NO_LEADER
-from penstock.core.node.absences import ABSENT_MS_MAX, LINGERING_MS
-from penstock.core.node.link import Address
+from penstock.core.node.links.link import Address
+from penstock.core.node.membership.absences import ABSENT_MS_MAX, LINGERING_MS
+from penstock.core.node.node import Node
 from penstock.core.records.build import build_batch
 from penstock.core.wire.api.metadata import MetadataRequest, MetadataRequestTopic
 from penstock.core.wire.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -27,7 +28,14 @@ def serving(seed: int = 1) -> Nodes:
     cluster = Nodes(seed)
     assert cluster.ask(1, creation("t")).topics[0].error_code == 0
     cluster.wait(lambda: all(cluster.node(each).image.topic("t") is not None for each in NODES))
+    cluster.wait(lambda: all(_leads(cluster.node(number), index) for index, number in enumerate(leaders(cluster, 1))))
     return cluster
+
+
+def _leads(node: Node, index: int) -> bool:
+    """Whether it has acted on what the metadata says."""
+    found = node.replicas.get("t", index)
+    return found is not None and found.leads
 
 
 def leaders(cluster: Nodes, number: int) -> list[int]:

@@ -7,7 +7,7 @@ import pytest
 from penstock.core.apis import create_topics
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import Pause
-from penstock.core.metadata import topics
+from penstock.core.metadata import topic_requests, topics
 from penstock.core.wire.api.create_topics import CreatableTopic, CreateTopicsRequest
 from penstock.core.wire.stored.cluster_metadata import BrokerRegistrationChangeRecord
 from tests.node.world import World
@@ -16,7 +16,7 @@ from tests.node.world import World
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(create_topics, "AT_ONCE_MAX", 5)
-    monkeypatch.setattr(create_topics, "RECORDS_PER_TURN_MAX", 5)
+    monkeypatch.setattr(topic_requests, "RECORDS_PER_TURN_MAX", 5)
     monkeypatch.setattr(topics, "PLACED_PER_TURN_MAX", 5)
     return World()
 
@@ -34,9 +34,9 @@ def test_a_large_topic_takes_several_turns_and_a_small_one_does_not_wait_for_it(
     large, small = world.client(), world.client()
     large.send(creation("large", 20))
     assert is_paused(world)
-    assert world.node.quorum.latest.topic("large") is None
+    assert world.node.quorum.uncommitted_image.topic("large") is None
     small.send(creation("small", 1))
-    assert world.node.quorum.latest.topic("small") is not None
+    assert world.node.quorum.uncommitted_image.topic("small") is not None
     world.settle()
     answer = large.replies()[0].topics[0]
     assert (answer.error_code, answer.num_partitions) == (0, 20)
@@ -67,4 +67,4 @@ def test_a_broker_that_goes_meanwhile_is_not_in_sync(world: World) -> None:
 def test_asking_only_creates_nothing(world: World) -> None:
     answer = world.client().ask(creation("t", 20, validate_only=True))
     assert answer.topics[0].error_code == 0
-    assert world.node.quorum.latest.topic("t") is None
+    assert world.node.quorum.uncommitted_image.topic("t") is None

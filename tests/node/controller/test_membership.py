@@ -8,7 +8,7 @@ from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata import sweep as sweeping
 from penstock.core.metadata.brokers import HOST_LISTENER
 from penstock.core.node.controller.pace import Pace
-from penstock.core.node.registrar import State
+from penstock.core.node.membership.broker_lifecycle import State
 from penstock.core.wire.api.broker_heartbeat import BrokerHeartbeatRequest
 from penstock.core.wire.api.broker_registration import BrokerRegistrationRequest
 from penstock.core.wire.api.unregister_broker import UnregisterBrokerRequest
@@ -33,19 +33,21 @@ def test_a_new_cluster_agrees_on_its_features_and_its_brokers_serve() -> None:
     assert [(each.name, each.feature_level) for each in levels] == [
         ("metadata.version", 30),
         ("eligible.leader.replicas.version", 1),
+        ("transaction.version", 2),
+        ("group.version", 1),
     ]
     assert world.committed.config(4, "") == {"min.insync.replicas": "1"}
     world.run(100)
     for machine in world.machines.values():
-        assert machine.registrar.state is State.SERVING
-        assert machine.registrar.epoch == world.committed.brokers[machine.id].epoch
+        assert machine.broker_lifecycle.state is State.SERVING
+        assert machine.broker_lifecycle.epoch == world.committed.brokers[machine.id].epoch
 
 
 def test_a_registration_says_where_the_broker_stands() -> None:
     world = cluster(1, 2)
     broker = world.committed.brokers[2]
     assert broker.host == "host2"
-    assert [point.listener for point in broker.endpoints] == ["PLAINTEXT"]
+    assert [point.name for point in broker.endpoints] == ["PLAINTEXT"]
     record = next(each for each in world.log if isinstance(each, RegisterBrokerRecord) and each.broker_id == 2)
     assert [(each.name, each.port) for each in record.end_points] == [("PLAINTEXT", 9092), (HOST_LISTENER, 0)]
 
@@ -73,8 +75,8 @@ def test_a_broker_that_goes_on_serves_again_and_knows_what_happened() -> None:
     world.run_until(lambda: world.fenced() == [2], 10_000)
     world.run_until(lambda: world.fenced() == [], 10_000)
     world.run(100)
-    assert world.machines[2].registrar.state is State.SERVING
-    assert world.machines[2].registrar.lease_end_ms > world.now_ms
+    assert world.machines[2].broker_lifecycle.state is State.SERVING
+    assert world.machines[2].broker_lifecycle.lease_end_ms > world.now_ms
 
 
 def test_a_process_that_died_is_fenced_at_once() -> None:
@@ -150,8 +152,8 @@ def test_a_controller_that_was_paused_itself_fences_nobody() -> None:
 def test_the_controllers_own_broker_has_no_session() -> None:
     """Nobody else would tell its heartbeats from its silence, and it cannot be silent."""
     world = cluster(1, 2, 3)
-    world.machines[1].registrar.stop = lambda left: None  # type: ignore[method-assign]  # a broker that says nothing
-    world.machines[1].registrar._speak = lambda: None  # type: ignore[method-assign]  # the same
+    world.machines[1].broker_lifecycle.stop = lambda left: None  # type: ignore[method-assign]  # a broker that says nothing
+    world.machines[1].broker_lifecycle._speak = lambda: None  # type: ignore[method-assign]  # the same
     world.run(10_000)
     assert were_fenced(world) == []
 
@@ -170,13 +172,13 @@ def test_a_controlled_shutdown_hands_over_first() -> None:
     world = cluster(1, 2, 3)
     world.create("t", [2, 3], min_insync_replicas="1")
     left: list[bool] = []
-    world.machines[2].registrar.stop(left.append)
+    world.machines[2].broker_lifecycle.stop(left.append)
     world.run_until(lambda: bool(left), 10_000)
     assert left == [True]
     assert world.partition().leader == 3
     assert world.partition().isr == (3,)
     assert world.machines[3].image.offset >= world.committed.offset - 1, "it left before others knew"
-    assert world.machines[2].registrar.state is State.GONE
+    assert world.machines[2].broker_lifecycle.state is State.GONE
 
 
 def test_a_restart_after_a_clean_stop_keeps_eligible_leaders_and_an_unclean_one_does_not() -> None:
@@ -184,22 +186,22 @@ def test_a_restart_after_a_clean_stop_keeps_eligible_leaders_and_an_unclean_one_
         world = cluster(1, 2, 3)
         world.create("t", [2, 3], min_insync_replicas="2")
         left: list[bool] = []
-        epoch = world.machines[2].registrar.epoch
-        world.machines[2].registrar.stop(left.append)
+        epoch = world.machines[2].broker_lifecycle.epoch
+        world.machines[2].broker_lifecycle.stop(left.append)
         world.run_until(lambda left=left: bool(left), 10_000)  # type: ignore[misc]  # bound now
         assert 2 in world.partition().standing.elr
         world.kill(2)
         world.start(2, previous_epoch=epoch if is_clean else -1)
         world.run_until(lambda world=world: not world.fenced(), 10_000)  # type: ignore[misc]  # bound now
         assert (2 in world.partition().standing.elr) is is_clean
-        assert world.machines[2].registrar.epoch > epoch
+        assert world.machines[2].broker_lifecycle.epoch > epoch
 
 
 def test_a_process_that_is_started_again_is_let_in_at_once() -> None:
     world = cluster(1, 2)
     world.kill(2)
     world.start(2)
-    assert world.run_until(lambda: world.machines[2].registrar.state is State.SERVING, 10_000) < 100
+    assert world.run_until(lambda: world.machines[2].broker_lifecycle.state is State.SERVING, 10_000) < 100
 
 
 def test_another_process_with_the_same_id_is_not_let_in() -> None:
@@ -211,11 +213,11 @@ def test_another_process_with_the_same_id_is_not_let_in() -> None:
 
 def test_an_unregistered_broker_that_lives_registers_again() -> None:
     world = cluster(1, 2, 3)
-    epoch = world.machines[2].registrar.epoch
+    epoch = world.machines[2].broker_lifecycle.epoch
     assert world.ask(UnregisterBrokerRequest(broker_id=2)).error_code == 0
     world.run_until(lambda: 2 in world.committed.brokers and not world.fenced(), 10_000)
     world.run(200)
-    assert world.machines[2].registrar.epoch > epoch
+    assert world.machines[2].broker_lifecycle.epoch > epoch
 
 
 def test_what_a_controller_refuses() -> None:
@@ -235,7 +237,7 @@ def test_what_a_controller_refuses() -> None:
 def test_a_registration_that_is_lost_with_its_controller_is_made_again() -> None:
     world = cluster(1, 2, 3)
     world.start(4)
-    world.run_until(lambda: world.machines[1].ledger.latest.brokers.get(4) is not None, 1_000)
+    world.run_until(lambda: world.machines[1].ledger.uncommitted_image.brokers.get(4) is not None, 1_000)
     world.elect(3)
     assert 4 not in world.committed.brokers, "nothing was lost, so nothing is tested"
     world.run_until(lambda: 4 in world.committed.brokers and not world.fenced(), 10_000)
@@ -258,7 +260,7 @@ def test_a_broker_without_a_controller_leaves_by_itself() -> None:
     world = cluster(1, 2, 3)
     world.isolate(2)
     left: list[bool] = []
-    world.machines[2].registrar.stop(left.append)
+    world.machines[2].broker_lifecycle.stop(left.append)
     assert world.run_until(lambda: bool(left), 10_000) <= 3 * SESSION_MS
     assert left == [False]
 
@@ -267,7 +269,7 @@ def test_a_broker_that_is_never_registered_gives_up() -> None:
     world = World(**{"initial.broker.registration.timeout.ms": "5000"})
     world.start(1)
     states: list[State] = []
-    world.machines[1].registrar.on_state = states.append
+    world.machines[1].broker_lifecycle.on_state = states.append
     world.run(6_000)
     assert states == [State.GONE]
 

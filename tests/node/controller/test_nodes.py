@@ -9,7 +9,6 @@ import pytest
 from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata.features import ELR_VERSION
 from penstock.core.metadata.image import BROKER_LOGGER_RESOURCE, TOPIC_RESOURCE
-from penstock.core.node.forwarding import ANONYMOUS
 from penstock.core.wire.api.create_topics import CreatableTopic, CreateTopicsRequest
 from penstock.core.wire.api.describe_cluster import DescribeClusterRequest
 from penstock.core.wire.api.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
@@ -29,11 +28,12 @@ from penstock.core.wire.api.unregister_broker import UnregisterBrokerRequest
 from penstock.core.wire.api.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from penstock.core.wire.frames import encode_request_header
 from penstock.core.wire.schema import Request
+from penstock.core.wire.stored.principal import DefaultPrincipalData
 from penstock.sim.machine import CONTROLLER_PORT
 from penstock.sim.scheduler import SECOND
 from tests.node.controller.nodes import NODES, Nodes
 
-PRINCIPAL = struct.pack(">h", 0) + ANONYMOUS.encode(0)
+PRINCIPAL = struct.pack(">h", 0) + DefaultPrincipalData(type="User", name="ANONYMOUS").encode(0)
 HERE = bytes((10, 0, 0, 9))
 
 
@@ -94,7 +94,7 @@ def test_settings_go_to_the_controller_and_log_levels_stay_here() -> None:
     for resources in ([topic], [level], [level, topic]):
         answer = cluster.ask(number, IncrementalAlterConfigsRequest(resources=resources))
         assert [each.error_code for each in answer.responses] == [0] * len(resources)
-    assert cluster.node(number).log_levels == {"root": "WARN"}
+    assert set(cluster.node(number).log_levels.values()) == {"WARN"}
     cluster.wait(lambda: all(cluster.node(each).image.config(TOPIC_RESOURCE, "t") for each in NODES))
 
 
@@ -191,7 +191,7 @@ def test_a_clean_stop_hands_over_and_a_restart_is_trusted() -> None:
     number = cluster.other
     cluster.ask(number, creation("t"))
     site = cluster.world.sites[number]
-    epoch = cluster.node(number).cluster.registrar.epoch
+    epoch = cluster.node(number).cluster.broker_lifecycle.epoch
     leaving = cluster.node(number)
     site.shut_down()
     cluster.wait(lambda: site.node is None)
@@ -200,7 +200,7 @@ def test_a_clean_stop_hands_over_and_a_restart_is_trusted() -> None:
     assert image.tally.leading.get(number, 0) == 0
     site.boot()
     cluster.wait(cluster.is_serving)
-    assert cluster.node(number).cluster.registrar.epoch > epoch
+    assert cluster.node(number).cluster.broker_lifecycle.epoch > epoch
     assert image.tally.leaderless == 0
 
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from penstock.core.apis.table import load_apis
 from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata import sweep as sweeping
 from penstock.core.metadata.features import ELR_VERSION, METADATA_VERSION
 from penstock.core.metadata.producer_ids import PRODUCER_IDS_PER_BLOCK
 from penstock.core.node.controller.controller import Controller
 from penstock.core.node.controller.opening import opening_records
-from penstock.core.node.controller.ports import Surroundings
+from penstock.core.node.controller.ports import ControllerContext
 from penstock.core.wire.api.allocate_producer_ids import AllocateProducerIdsRequest
 from penstock.core.wire.api.alter_partition import (
     AlterPartitionRequest,
@@ -198,7 +199,8 @@ def test_features_need_every_controller() -> None:
         feature_updates=[FeatureUpdateKey(feature=ELR_VERSION, max_version_level=0, upgrade_type=2)]
     )
     machine = world.machines[1]
-    machine.controller = Controller(machine, machine.ledger, Surroundings(1, CLUSTER_ID, voters=lambda: (1, 2)))
+    around = ControllerContext(1, CLUSTER_ID, voters=lambda: (1, 2))
+    machine.controller = Controller(machine, machine.ledger, around, load_apis())
     machine.controller.lead()
     refused = world.ask(lower)
     assert refused.error_code == ErrorCode.INVALID_UPDATE_VERSION

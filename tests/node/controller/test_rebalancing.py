@@ -8,8 +8,8 @@ import pytest
 
 from penstock.core.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from penstock.core.metadata.moving import LISTS, PENDING, RATES, pending
-from penstock.core.node.channel import ALTER
-from penstock.core.node.registrar import State
+from penstock.core.node.links.purposes import ALTER
+from penstock.core.node.membership.broker_lifecycle import State
 from penstock.core.wire.api.alter_partition import (
     AlterPartitionRequest,
     BrokerState,
@@ -52,7 +52,7 @@ def catch_up(world: World) -> None:
     """Leaders find, every now and then, that their followers are in sync."""
     for machine in list(world.machines.values()):
         topic = machine.image.topic("t")
-        if machine.registrar.state is State.SERVING and topic is not None:
+        if machine.broker_lifecycle.state is State.SERVING and topic is not None:
             for index in range(len(topic)):
                 expand(machine, index)
     world.after(50, lambda: catch_up(world))
@@ -73,7 +73,7 @@ def expand(machine: Machine, index: int) -> None:
         new_isr_with_epochs=[BrokerState(broker_id=each, broker_epoch=image.brokers[each].epoch) for each in active],
     )
     topics = [RequestTopicData(topic_id=topic.id, partitions=[data])]
-    request = AlterPartitionRequest(broker_id=machine.id, broker_epoch=machine.registrar.epoch, topics=topics)
+    request = AlterPartitionRequest(broker_id=machine.id, broker_epoch=machine.broker_lifecycle.epoch, topics=topics)
     machine.channel.ask(request, 1_000, lambda answer: None, ALTER)
 
 

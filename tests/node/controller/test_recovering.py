@@ -23,11 +23,11 @@ def recovery(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     load = LogDirectory.load
 
     def slow(
-        self: LogDirectory, settings_for: Callable[[str], object], now_ms: int
+        self: LogDirectory, settings_for: Callable[[str], object], now_ms: int, *, went_on: bool
     ) -> Steps[dict[tuple[str, int], Log]]:
         while not is_over:
             yield Pause()
-        return (yield from load(self, settings_for, now_ms))  # type: ignore[arg-type]  # passed on as it came
+        return (yield from load(self, settings_for, now_ms, went_on=went_on))  # type: ignore[arg-type]  # passed on as it came
 
     monkeypatch.setattr(LogDirectory, "load", slow)
     return is_over

@@ -13,10 +13,10 @@ import pytest
 from penstock.core.metadata import sweep as sweeping
 from penstock.core.metadata.image import NO_LEADER
 from penstock.core.metadata.sessions import Sessions
-from penstock.core.node.channel import ALTER
 from penstock.core.node.controller.membership import Membership
 from penstock.core.node.controller.pace import Pace
-from penstock.core.node.registrar import Registrar, State
+from penstock.core.node.links.purposes import ALTER
+from penstock.core.node.membership.broker_lifecycle import BrokerLifecycle, State
 from penstock.core.wire.api.alter_partition import (
     AlterPartitionRequest,
     BrokerState,
@@ -71,8 +71,8 @@ class Story(World):
         """A broker that did not ask for it may not believe any more that it leads."""
         machine = self.machines.get(broker_id)
         was_asked = self.unregistered_ms.get(broker_id, -SESSION_MS) > self.now_ms - SESSION_MS
-        if machine is not None and not was_asked and machine.registrar.state not in (State.LEAVING, State.GONE):
-            over_ms = machine.registrar.lease_end_ms - self.now_ms
+        if machine is not None and not was_asked and machine.broker_lifecycle.state not in (State.LEAVING, State.GONE):
+            over_ms = machine.broker_lifecycle.lease_end_ms - self.now_ms
             assert over_ms <= 0, f"broker {broker_id} is fenced {over_ms} ms before its lease ends"
 
     # What befalls it
@@ -80,7 +80,7 @@ class Story(World):
     def catch_up(self) -> None:
         """Leaders find that their followers have caught up."""
         for machine in list(self.machines.values()):
-            if machine.registrar.state is State.SERVING:
+            if machine.broker_lifecycle.state is State.SERVING:
                 for name in machine.image.topics:
                     self._expand(machine.id, name)
         self.after(200, self.catch_up)
@@ -104,7 +104,7 @@ class Story(World):
             )
             request = AlterPartitionRequest(
                 broker_id=broker_id,
-                broker_epoch=machine.registrar.epoch,
+                broker_epoch=machine.broker_lifecycle.epoch,
                 topics=[RequestTopicData(topic_id=topic.id, partitions=[data])],
             )
             machine.channel.ask(request, 1_000, lambda answer: None, ALTER)
@@ -130,7 +130,7 @@ class Story(World):
     def _end(self, broker_id: int, is_clean: bool) -> None:
         if broker_id not in self.machines or len(self.machines) < 4:
             return
-        epoch = self.machines[broker_id].registrar.epoch
+        epoch = self.machines[broker_id].broker_lifecycle.epoch
         self.kill(broker_id)
         self.after(self.random.randint(10, 4_000), partial(self._restart, broker_id, epoch if is_clean else -1))
         if broker_id == self.leader:
@@ -156,9 +156,9 @@ class Story(World):
 
     def stop(self) -> None:
         broker_id = self.some()
-        registrar = self.machines[broker_id].registrar
-        if registrar.state is not State.LEAVING:
-            registrar.stop(lambda handed_over: self.after(0, lambda: self._end(broker_id, is_clean=True)))
+        broker_lifecycle = self.machines[broker_id].broker_lifecycle
+        if broker_lifecycle.state is not State.LEAVING:
+            broker_lifecycle.stop(lambda handed_over: self.after(0, lambda: self._end(broker_id, is_clean=True)))
 
     def lose(self) -> None:
         self.is_lost = lambda: self.random.random() < 0.2
@@ -180,7 +180,7 @@ class Story(World):
         self.run(10_000)
         for broker_id in BROKERS:
             machine = self.machines.get(broker_id)
-            if machine is None or machine.registrar.state in (State.GONE, State.LEAVING):
+            if machine is None or machine.broker_lifecycle.state in (State.GONE, State.LEAVING):
                 self.machines.pop(broker_id, None)
                 self.start(broker_id)
         if self.leader not in self.machines or not self.machines[self.leader].ledger.leads:
@@ -188,7 +188,7 @@ class Story(World):
         self.run_until(self.is_well, CALM_MS)
 
     def is_well(self) -> bool:
-        serve = all(self.machines[each].registrar.state is State.SERVING for each in BROKERS)
+        serve = all(self.machines[each].broker_lifecycle.state is State.SERVING for each in BROKERS)
         return serve and not self.fenced() and all(self._is_led(topic) for topic in self.committed.topics)
 
     def _is_led(self, name: str) -> bool:
@@ -237,11 +237,12 @@ PLANTED: dict[str, tuple[object, str, object]] = {
     "a controller that has lost the lead prolongs leases": (Membership, "_surely_leads", _always_sure),
     "a lease lasts as long as a session": (Pace, "lease_ms", property(lambda pace: pace.session_ms)),
     "the controller's own broker trusts what it hears": (Machine, "_own_lease_end_ms", lambda machine: None),
-    "a broker that is not known goes on": (Registrar, "_heartbeat_failed", lambda registrar, answer: None),
+    "a broker that is not known goes on": (BrokerLifecycle, "_heartbeat_failed", lambda broker_lifecycle, answer: None),
     "sessions end too early": (Sessions, "expired", _expire_early),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", PLANTED)
 def test_planted_bugs_are_found(bug: str) -> None:
     owner, name, replacement = PLANTED[bug]

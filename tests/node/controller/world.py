@@ -13,22 +13,23 @@ from heapq import heappop, heappush
 from random import Random
 from typing import Any, NamedTuple
 
+from penstock.core.apis.table import load_apis
+from penstock.core.base.endpoints import Endpoint
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import LATER, Done, FileOp, Pause
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.base.steps import Tasks
-from penstock.core.metadata.brokers import Endpoint
 from penstock.core.metadata.features import SUPPORTED_FEATURES
 from penstock.core.metadata.fold import fold
 from penstock.core.metadata.framing import decode_record, encode_record
 from penstock.core.metadata.image import TOPIC_RESOURCE, Image, PartitionImage
 from penstock.core.metadata.topics import plan_topic
-from penstock.core.node.channel import ControllerChannel
 from penstock.core.node.controller.controller import Controller
-from penstock.core.node.controller.ports import Committed, Surroundings
+from penstock.core.node.controller.ports import ControllerContext, OnCommitted
 from penstock.core.node.deadlines import Deadlines
-from penstock.core.node.link import Address
-from penstock.core.node.registrar import Profile, Registrar
+from penstock.core.node.links.link import Address
+from penstock.core.node.membership.broker_lifecycle import BrokerLifecycle, Profile
+from penstock.core.node.membership.channel import ControllerChannel
 from penstock.core.wire.api.broker_heartbeat import BrokerHeartbeatRequest
 from penstock.core.wire.api.broker_registration import BrokerRegistrationRequest
 from penstock.core.wire.schema import Request, Response, StoredRecord
@@ -44,7 +45,7 @@ EVENTS_MAX = 200_000
 class Batch(NamedTuple):
     image: Image
     records: Sequence[StoredRecord]
-    done: Committed
+    done: OnCommitted
 
 
 class ToyLedger:
@@ -54,24 +55,24 @@ class ToyLedger:
         self._world = world
         self._node = node
         self._pending: deque[Batch] = deque()
-        self.latest = world.committed
+        self.uncommitted_image = world.committed
         self.leads = False
 
     @property
     def is_settled(self) -> bool:
         return not self._pending
 
-    def submit(self, records: Sequence[StoredRecord], now_ms: int, done: Committed) -> None:
+    def submit(self, records: Sequence[StoredRecord], now_ms: int, done: OnCommitted) -> None:
         if not self.leads:
             done(ErrorCode.NOT_CONTROLLER)
             return
         taken = [decode_record(encode_record(record)) for record in records]
-        self.latest, _ = fold(self.latest, taken, self.latest.offset + len(taken))
-        batch = Batch(self.latest, taken, done)
+        self.uncommitted_image, _ = fold(self.uncommitted_image, taken, self.uncommitted_image.offset + len(taken))
+        batch = Batch(self.uncommitted_image, taken, done)
         self._pending.append(batch)
         self._world.later(self._node, COMMIT_MS, lambda: self._commit(batch))
 
-    def when_settled(self, done: Committed) -> None:
+    def when_settled(self, done: OnCommitted) -> None:
         last = self._pending.pop()
 
         def both(code: ErrorCode) -> None:
@@ -94,7 +95,7 @@ class ToyLedger:
         """The lead is lost: what was not committed never happened."""
         lost, self._pending = list(self._pending), deque()
         self.leads = False
-        self.latest = self._world.committed
+        self.uncommitted_image = self._world.committed
         for batch in lost:
             batch.done(ErrorCode.NOT_CONTROLLER)
 
@@ -129,7 +130,7 @@ class Machine:
         self.image = Image()
         self.ledger = ToyLedger(world, self)
         self.probed: list[tuple[str, int]] = []
-        around = Surroundings(
+        around = ControllerContext(
             node_id,
             CLUSTER_ID,
             voters=lambda: range(1, VOTERS + 1),
@@ -137,10 +138,10 @@ class Machine:
             predecessor=lambda: world.predecessor,
             probe=lambda *at: world.probe(self, *at),
         )
-        self.controller = Controller(self, self.ledger, around)
+        self.controller = Controller(self, self.ledger, around, load_apis())
         self.channel = ControllerChannel(self, self, self.controller, self._leader_address)
-        self.registrar = Registrar(self, self.channel.ask, lambda: self.image.offset)
-        self.registrar.own_lease_end_ms = self._own_lease_end_ms
+        self.broker_lifecycle = BrokerLifecycle(self, self.channel.ask, lambda: self.image.offset)
+        self.broker_lifecycle.own_lease_end_ms = self._own_lease_end_ms
         self.profile = self._profile(incarnation)
         self.is_broker = is_broker
 
@@ -154,7 +155,7 @@ class Machine:
     def _own_lease_end_ms(self) -> int | None:
         if not self.controller.is_active:
             return None
-        return self.world.led_ms(self.id) + self.registrar.pace.lease_ms
+        return self.world.led_ms(self.id) + self.broker_lifecycle.pace.lease_ms
 
     @property
     def now_ms(self) -> int:
@@ -174,13 +175,13 @@ class Machine:
         if leader == self.id:
             self.ledger.leads = True
             self.controller.lead()
-        self.registrar.controller_changed()
+        self.broker_lifecycle.controller_changed()
         self.channel.controller_changed()
 
     def _leader_address(self) -> Address | None:
         return Address(f"node{self.leader}", 9092) if self.leader else None
 
-    def log(self, level: str, text: str) -> None:
+    def log(self, level: str, component: str, text: str, kind: str = "") -> None:
         self.notes.append(text)
 
     def ask(
@@ -235,8 +236,8 @@ class World:
                 machine.image = self.committed
                 machine.learn(self.leader, self._epoch)
             if is_broker:
-                machine.registrar.ready()
-                machine.registrar.start(machine.profile, previous_epoch)
+                machine.broker_lifecycle.ready()
+                machine.broker_lifecycle.start(machine.profile, previous_epoch)
 
     def elect(self, node_id: int, late_ms: int = 0, beside: Sequence[int] = ()) -> None:
         """Another machine leads the log; the last one, and those that hear only that one, learn of it `late_ms`
@@ -326,13 +327,13 @@ class World:
     def _fold(self, machine: Machine, image: Image) -> None:
         if image.offset > machine.image.offset and not machine.is_dead:
             machine.image = image
-            machine.registrar.brokers = len(image.brokers)
+            machine.broker_lifecycle.brokers = len(image.brokers)
 
     def create(self, name: str, *assignments: Sequence[int], **configs: str) -> None:
         """A topic with given replicas, by way of the leader's log."""
         wanted = wanted_topic(name, assignments, configs)
         ledger = self.machines[self.leader].ledger
-        planned = plan_topic(ledger.latest, self.settings, wanted, lambda: topic_id(name))
+        planned = plan_topic(ledger.uncommitted_image, self.settings, wanted, lambda: topic_id(name))
         ledger.submit(list(planned.records()), self.now_ms, lambda code: None)
         self.run(20)
 

@@ -77,7 +77,7 @@ def test_snapshots_take_the_place_of_the_log(clean: bool) -> None:
     world.restart(clean=clean)
     assert shape(world.node.image) == before
     assert len(before) == 40
-    assert world.node.quorum.latest.offset == world.node.quorum.end_offset - 1
+    assert world.node.quorum.uncommitted_image.offset == world.node.quorum.end_offset - 1
 
 
 def test_a_snapshot_is_made_some_time_after_something_new() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.core.base.endpoints import Endpoint
 from penstock.core.metadata.storage import Meta, encode_meta, uuid_text
 from penstock.core.node.quorum.identity import is_founder
 from penstock.core.raft.checkpoint import founding_snapshot
-from penstock.core.raft.ids import TOPIC, Endpoint, ReplicaKey
+from penstock.core.raft.ids import TOPIC, ReplicaKey
 from penstock.core.raft.voters import Voter, VoterSet
 from tests.log.memory_files import Disk, Inode
 from tests.node.world import NOW_MS, World

@@ -161,7 +161,7 @@ def test_a_snapshot_is_installed_when_there_is_room(
 ) -> None:
     lines: list[str] = []
     town, victim = left_behind()
-    monkeypatch.setattr(Node, "log", lambda self, level, text: lines.append(text))
+    monkeypatch.setattr(Node, "log", lambda self, level, component, text, kind="": lines.append(text))
     refused = refuse(town, victim, is_refused)
     town.world.boot([victim])
     town.wait(lambda: len(refused) > 3)

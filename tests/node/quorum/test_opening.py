@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.core.node.quorum.synced_note import FILE
 from penstock.core.records.batch import iterate_headers, stamp
 from tests.node.quorum.test_alone import FOLDER, SMALL, names, shape
 from tests.node.world import World
@@ -34,7 +35,7 @@ def remove(world: World, *paths: str) -> None:
 def test_a_snapshot_beyond_the_log_replaces_it() -> None:
     """It came from a leader, and the machine stopped before the log was emptied for it."""
     world = made()
-    remove(world, *names(world, ".log"), *names(world, "index"))
+    remove(world, *names(world, ".log"), *names(world, "index"), f"{FOLDER}/{FILE}")
     newest = end_of(names(world, ".checkpoint")[-1])
     begin_again(world)
     assert world.node.state == "running"
@@ -70,7 +71,8 @@ def test_a_folder_without_its_snapshots_is_refused() -> None:
 def test_a_damaged_snapshot_is_refused_in_one_line() -> None:
     world = made()
     newest = names(world, ".checkpoint")[-1]
-    world.disk.names[newest].live[-3] ^= 1
+    for path in names(world, ".checkpoint"):
+        world.disk.names[path].live[-3] ^= 1
     begin_again(world)
     assert world.node.state == "failed"
     assert newest in (world.node.failure or "")

@@ -10,8 +10,9 @@ from pyspark.sql import SparkSession
 from examples.orders import pipelines, topics
 from examples.orders.story.audit import count, read
 from penstock.client.blocking import Client
+from penstock.core.delivery.dead_letter import PREFIX
 from penstock.spark.pipelines import Pipeline
-from penstock.spark.pipelines.deadletters import PREFIX, create_topics
+from penstock.spark.pipelines.deadletters import create_topics
 from penstock.spark.pipelines.discovery import find_all
 from penstock.spark.pipelines.running import Settings, gate_of, start_query
 from penstock.testing import Broker

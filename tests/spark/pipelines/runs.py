@@ -14,11 +14,11 @@ from pathlib import Path
 
 from penstock.client.blocking import Client
 from penstock.client.metadata import TopicPartition
-from penstock.client.offsets import edges
+from penstock.client.offsets import READ_COMMITTED, edges
 from penstock.client.producing import Producer
 from penstock.client.reading import Reader
+from penstock.core.delivery.dead_letter import PREFIX
 from penstock.core.records.record import Record
-from penstock.spark.pipelines.deadletters import PREFIX
 from penstock.spark.pipelines.registry import Registry, Run
 from tests.waiting import wait_until
 
@@ -117,12 +117,13 @@ def produce(bootstrap: str, topic: str, values: Iterable[bytes | None]) -> None:
 
 
 def records_of(bootstrap: str, topic: str) -> Iterator[tuple[int, Record]]:
-    """Every record of a topic with its partition."""
+    """Every record of a topic that counts, with its partition."""
     with Client(bootstrap) as client:
         places = [TopicPartition(topic, number) for number in range(len(client.topic(topic).partitions))]
         limits = edges(client, places)
         starts = {where: first for where, (first, _) in limits.items()}
-        for chunk in Reader(client, starts, until={where: end for where, (_, end) in limits.items()}):
+        until = {where: end for where, (_, end) in limits.items()}
+        for chunk in Reader(client, starts, until=until, isolation=READ_COMMITTED):
             for record in chunk.records:
                 yield chunk.where.partition, record
 

@@ -50,6 +50,7 @@ def tell(broker: Broker, *runs: Run) -> None:
             registry.tell(run)
 
 
+@pytest.mark.slow
 def test_list_and_show(penstock: Command, flows: str) -> None:
     code, out, _ = penstock("list", "--from", flows, "--output", "json")
     assert code == 0
@@ -77,8 +78,15 @@ def test_a_pipeline_that_is_not_declared(penstock: Command, flows: str) -> None:
     assert penstock("show", "flaw", "--from", flows) == (
         1,
         "",
-        "penstock: there is no pipeline flaw; did you mean flow?\n",
+        "penstock: there is no pipeline flaw; did you mean flow?\n  see `penstock pipeline list`\n",
     )
+
+
+def test_status_where_nothing_has_run_says_how_to_run_something(penstock: Command) -> None:
+    with Broker() as fresh:
+        code, out, err = penstock("status", "--bootstrap", fresh.bootstrap)
+    assert (code, out) == (0, "")
+    assert err.startswith("no pipeline has run here yet")
 
 
 def test_status_shows_runs_and_who_is_lost(

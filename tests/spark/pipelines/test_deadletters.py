@@ -13,6 +13,7 @@ from penstock.client.reading import Reader
 from penstock.core.delivery.policy import ERROR_MESSAGE_CHARS_MAX, GiveUp
 from penstock.core.records.record import Record as Stored
 from penstock.spark.pipelines import ConsoleSink, Json, Pipeline, Record, TopicSource, deadletters
+from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.deadletters import HEADER_BYTES_MAX, bury, create_topics, headers_of
 from penstock.spark.pipelines.decoding import DeadLetter
 from penstock.testing import Broker
@@ -77,7 +78,7 @@ def test_a_letter_is_the_record_as_it_came_in_its_own_partition(broker: Broker, 
     letters = f"{penstock_topic}.dlq"
     nothing = RECORD._replace(topic=penstock_topic, partition=2, key=None, value=None, headers=())
     here = [LETTER._replace(record=RECORD._replace(topic=penstock_topic)), LETTER._replace(record=nothing)]
-    bury(here, broker.bootstrap, "p", {penstock_topic: letters})
+    bury(here, Cluster(broker.bootstrap), "p", {penstock_topic: letters})
     found = read(broker, letters)
 
     assert [len(found[number]) for number in range(3)] == [0, 1, 1]
@@ -96,13 +97,13 @@ def test_the_largest_record_has_room_with_its_headers(broker: Broker, penstock_t
 
 def test_fewer_partitions_take_the_letters_of_more(broker: Broker, penstock_topic: str) -> None:
     broker.create_topic(penstock_topic, 1)
-    bury([LETTER], broker.bootstrap, "p", {"orders": penstock_topic})
+    bury([LETTER], Cluster(broker.bootstrap), "p", {"orders": penstock_topic})
 
     assert len(read(broker, penstock_topic)[0]) == 1
 
 
 def test_a_topic_that_was_never_declared_gets_letters_too(broker: Broker, penstock_topic: str) -> None:
-    bury([LETTER._replace(record=RECORD._replace(topic=penstock_topic))], broker.bootstrap, "p", {})
+    bury([LETTER._replace(record=RECORD._replace(topic=penstock_topic))], Cluster(broker.bootstrap), "p", {})
 
     assert sum(map(len, read(broker, f"{penstock_topic}.dlq").values())) == 1
 
@@ -112,6 +113,7 @@ def test_a_source_that_does_not_exist_is_named(broker: Broker, penstock_topic: s
         create_topics(declare(penstock_topic), client)
 
 
+@pytest.mark.slow
 def test_letters_stay_in_the_cluster_that_is_read(broker: Broker, penstock_topic: str) -> None:
     with Broker(beside=True) as elsewhere:
         elsewhere.create_topic(penstock_topic)
@@ -123,12 +125,13 @@ def test_letters_stay_in_the_cluster_that_is_read(broker: Broker, penstock_topic
         assert read(elsewhere, f"{penstock_topic}.dlq") == {0: []}
 
 
+@pytest.mark.slow
 def test_a_client_that_failed_is_not_used_again(penstock_topic: str) -> None:
     with Broker(beside=True) as short_lived:
         short_lived.create_topic(penstock_topic)
-        bury([LETTER], short_lived.bootstrap, "p", {"orders": penstock_topic})
+        bury([LETTER], Cluster(short_lived.bootstrap), "p", {"orders": penstock_topic})
         short_lived.kill()
         short_lived.start()
-        bury([LETTER], short_lived.bootstrap, "p", {"orders": penstock_topic})
+        bury([LETTER], Cluster(short_lived.bootstrap), "p", {"orders": penstock_topic})
 
         assert len(read(short_lived, penstock_topic)[0]) == 2

@@ -51,6 +51,7 @@ def test_dead_letters_go_beside_their_topic_unless_told_otherwise() -> None:
     assert TopicSource("orders", dead_letters="bad").dead_letter_topic("orders") == "bad"
 
 
+@pytest.mark.slow
 def test_declaring_does_not_load_spark() -> None:
     program = "import sys, penstock.spark, penstock.spark.pipelines.commands as c; print('pyspark' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

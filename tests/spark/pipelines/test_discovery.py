@@ -104,5 +104,17 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, said: str)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="there is no file"):
+    with pytest.raises(NotFound, match="there is no file") as failed:
         find_all([str(tmp_path / "nowhere.py")])
+    assert "--from FILE_OR_MODULE" in str(failed.value.hint)
+
+
+def test_a_module_that_is_not_there_is_not_called_a_missing_package() -> None:
+    with pytest.raises(NotFound, match=r"there is no module no_such\.module here"):
+        find_all(["no_such.module"])
+
+
+def test_where_nothing_is_declared_it_is_said_how_to_say_where(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="there is no pipeline alone: none is declared here") as failed:
+        find("alone", [str(write(tmp_path, "nothing_here.py", ""))])
+    assert "--from FILE_OR_MODULE" in str(failed.value.hint)

@@ -8,6 +8,8 @@ import pytest
 from penstock.client.blocking import Client
 from penstock.client.metadata import TopicPartition
 from penstock.client.producing import Producer
+from penstock.spark.pipelines import heartbeat
+from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.heartbeat import Heartbeat
 from penstock.spark.pipelines.registry import Registry, Run, State
 from penstock.testing import Broker
@@ -19,7 +21,7 @@ def beating(broker: Broker, name: str) -> Iterator[tuple[Heartbeat, Registry]]:
     with Client(broker.bootstrap) as client:
         registry = Registry(client)
         registry.create()
-        heart = Heartbeat(broker.bootstrap, Run(name, "run-1", "host", 1, "local", 0))
+        heart = Heartbeat(Cluster(broker.bootstrap), Run(name, "run-1", "host", 1, "local", 0))
         heart.start()
         try:
             yield heart, registry
@@ -43,7 +45,8 @@ def test_it_tells_listens_and_says_goodbye(broker: Broker, penstock_topic: str) 
     assert (last.state, last.batch) == (State.STOPPED, 9)
 
 
-def test_it_measures_the_lag(broker: Broker, penstock_topic: str) -> None:
+def test_it_measures_the_lag(broker: Broker, penstock_topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeat, "HEARTBEAT_S", 0.1)
     broker.create_topic(penstock_topic)
     with Client(broker.bootstrap) as client, Producer(client) as producer:
         for _ in range(5):

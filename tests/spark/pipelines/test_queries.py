@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.client.blocking import Client
 from penstock.core.records.record import Record
 from penstock.spark.pipelines import CallSink, ConsoleSink, ParquetSink, Pipeline, TopicSink, TopicSource, unchanged
+from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.deadletters import create_topics
 from penstock.spark.pipelines.frames import TransformFailed, build, plan_text
 from penstock.spark.pipelines.heartbeat import Heartbeat
@@ -84,19 +85,22 @@ def _by_origin(broker: Broker) -> Iterator[tuple[Origin, Record]]:
 def test_a_plan_is_told_without_running_it(spark: SparkSession, broker: Broker, penstock_topic: str) -> None:
     broker.create_topic(penstock_topic)
     pipeline = Pipeline("told", (TopicSource(penstock_topic, DECODE),), (ConsoleSink(),))
-    plan = plan_text(pipeline, spark, broker.bootstrap)
+    plan = plan_text(pipeline, spark, Cluster(broker.bootstrap))
 
     assert "MapInArrow" in plan
     assert "order_id" in plan
 
 
-def test_a_transform_that_cannot_be_planned_is_named(spark: SparkSession, broker: Broker, penstock_topic: str) -> None:
+def test_a_transform_that_cannot_be_planned_is_named(
+    spark: SparkSession, broker: Broker, penstock_topic: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     pipeline = Pipeline("crooked", (TopicSource(penstock_topic),), (ConsoleSink(),), lambda frame: frame.select("no"))
 
     with pytest.raises(
         TransformFailed, match="pipeline crooked: its transform failed before the first batch: Analysis"
     ):
-        build(pipeline, spark, broker.bootstrap)
+        build(pipeline, spark, Cluster(broker.bootstrap))
+    assert "QueryContextLogger" not in capfd.readouterr().err, "it is said once, in one line"
 
 
 def test_several_sinks_share_one_computation(
@@ -132,7 +136,7 @@ def test_a_failing_transform_and_a_graceful_end(
     source = TopicSource(penstock_topic, options={"maxOffsetsPerTrigger": "2"})
     done: list[int] = []
     pipeline = Pipeline(penstock_topic, (source,), (CallSink(lambda frame, number: done.append(frame.count())),), fussy)
-    heart = Heartbeat(broker.bootstrap, Run(penstock_topic, "run-1", "host", 1, "local", 0))
+    heart = Heartbeat(Cluster(broker.bootstrap), Run(penstock_topic, "run-1", "host", 1, "local", 0))
     gate = gate_of(pipeline, settings)
     query = start_query(pipeline, settings, spark, gate)
     with pytest.raises(PipelineFailed) as failure:

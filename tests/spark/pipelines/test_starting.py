@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.core.base.errors import PenstockError
+from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.heartbeat import Heartbeat
 from penstock.spark.pipelines.registry import Run
 from penstock.spark.pipelines.running import PYTHON_WAS_LATE, STARTS_MAX, spark_settings, start_patiently
@@ -34,7 +35,7 @@ class FakeQuery:
 def start_all(*queries: FakeQuery) -> tuple[FakeQuery, int]:
     """What a start ends with, and how many there were, when these come one after the other."""
     waiting = list(queries)
-    heart = Heartbeat("127.0.0.1:1", RUN)
+    heart = Heartbeat(Cluster("127.0.0.1:1"), RUN)
     found = start_patiently(lambda: cast(StreamingQuery, waiting.pop(0)), heart)
     return cast(FakeQuery, found), len(queries) - len(waiting)
 

@@ -6,9 +6,13 @@ import warnings
 import pytest
 from pyspark.sql.types import StructType
 
+from penstock.client.security import SECRETS
+from penstock.core.peer.login import Identity
 from penstock.core.records.codecs import Codec
 from penstock.spark.rows import ReadTask, sink_settings
 from penstock.spark.rows.settings import ClientSettings, SettingRefused
+from penstock.spark.source.errors import OptionError
+from penstock.spark.source.tables import with_options
 
 SERVERS = {"kafka.bootstrap.servers": "one:9092,two:9092"}
 
@@ -80,9 +84,8 @@ def test_a_value_that_makes_no_sense_is_named(name: str, value: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "security.protocol",
-        "sasl.mechanism",
-        "ssl.truststore.location",
+        "sasl.kerberos.service.name",
+        "ssl.cipher.suites",
         "auto.offset.reset",
         "key.deserializer",
         "value.deserializer",
@@ -92,8 +95,50 @@ def test_a_value_that_makes_no_sense_is_named(name: str, value: str) -> None:
 )
 def test_what_is_refused(name: str) -> None:
     with pytest.raises(SettingRefused, match=f"kafka.{name}") as caught:
-        ClientSettings.of(SERVERS | {f"kafka.{name}": "SSL"})
+        ClientSettings.of(SERVERS | {f"kafka.{name}": "TLS"})
     assert "\n" not in str(caught.value)
+
+
+JAAS = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="alice" password="hidden";'
+
+
+def test_security_travels_and_is_not_shown() -> None:
+    given = settings(
+        security_protocol="sasl_ssl",
+        sasl_mechanism="SCRAM-SHA-512",
+        sasl_jaas_config=JAAS,
+        ssl_truststore_location="trust.p12",
+        ssl_truststore_password="hidden",
+        ssl_keystore_key="hidden",
+    )
+    there = pickle.loads(pickle.dumps(given))
+    assert there == given
+    assert there.security.identity == Identity("SCRAM-SHA-512", "alice", "hidden")
+    assert there.security.tls.trust.password == "hidden"
+    assert "hidden" not in f"{there} {there!r}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"security_protocol": "TLS"}, "security.protocol is one of PLAINTEXT, SSL"),
+        ({"sasl_jaas_config": JAAS.rstrip(";")}, "sasl.jaas.config cannot be read"),
+        ({"sasl_password": "hidden"}, "needs a name and a password"),
+        ({"sasl_mechanism": "GSSAPI", "sasl_jaas_config": JAAS}, "Kerberos is not supported"),
+    ],
+)
+def test_what_lets_nobody_in_is_said_without_secrets(changes: dict[str, str], complaint: str) -> None:
+    with pytest.raises(SettingRefused, match=complaint) as caught:
+        settings(**{"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", **changes})
+    assert "hidden" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(SECRETS))
+def test_a_table_keeps_no_secrets(name: str) -> None:
+    with pytest.raises(OptionError, match="readable in the schema") as caught:
+        with_options(schema(value="binary"), {f"Kafka.{name}": "hidden"})
+    assert "hidden" not in str(caught.value)
 
 
 def test_one_warning_for_all_that_has_no_meaning() -> None:

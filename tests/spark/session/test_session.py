@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,12 +11,14 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from penstock.spark.session import SparkMissing, local_cores, plan, require_spark, session
+from penstock.core.base.errors import PenstockError
+from penstock.spark.session import SparkMissing, check_master, local_cores, plan, require_spark, session
 
 PROGRAM = """
 import json, os, penstock.spark
 spark = penstock.spark.session("trial", master="local[2]", settings={"spark.driver.extraJavaOptions": "-Dtrial=yes"})
 rows = spark.range(100).mapInArrow(lambda batches: batches, "id long").count()
+spark.range(0, 3_000_000, 1, 2).mapInArrow(lambda batches: batches, "id long").take(3)
 def found(_):
     import pyspark, sys
     return sys.executable, pyspark.__file__
@@ -42,6 +45,31 @@ def test_here_everything_is_on_loopback_and_small() -> None:
     assert chosen["spark.driver.host"] == chosen["spark.driver.bindAddress"] == "127.0.0.1"
     assert chosen["spark.ui.enabled"] == "false"
     assert chosen["spark.sql.shuffle.partitions"] == "2"
+
+
+def test_a_standalone_cluster_of_which_nobody_answers_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        open_port = listening.getsockname()[1]
+        check_master(f"spark://127.0.0.1:1,127.0.0.1:{open_port}")
+    for elsewhere in (
+        "local",
+        "local[2]",
+        "local[*, 3]",
+        "local-cluster[2,1,1024]",
+        "yarn",
+        "k8s://https://far.example",
+    ):
+        check_master(elsewhere)
+    for nonsense in ("sparks://here:7077", "local[x]", "here"):
+        with pytest.raises(PenstockError, match="is no master, such as"):
+            check_master(nonsense)
+    with pytest.raises(PenstockError) as nobody:
+        check_master(f"spark://127.0.0.1:{open_port}")
+    said = f"no Spark master answers at spark://127.0.0.1:{open_port} (127.0.0.1:{open_port}: Connection refused)"
+    assert str(nobody.value) == said
+    for nonsense in ("spark://", "spark://here", "spark://:7077", "spark://here:port"):
+        with pytest.raises(PenstockError, match="spark://HOST:PORT"):
+            check_master(nonsense)
 
 
 def test_a_cluster_chooses_for_itself() -> None:
@@ -82,14 +110,18 @@ def test_a_session_works_and_leaves_nothing_where_it_stood(tmp_path: Path) -> No
     }
     assert list(tmp_path.iterdir()) == []
     assert "WARN " not in done.stderr
+    # `take` hangs up on workers that have more to say.
+    assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_the_package_gives_the_function_whoever_imports_the_module_first() -> None:
     program = "import penstock.spark.pipelines.running, penstock.spark; print(callable(penstock.spark.session))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
 
 
+@pytest.mark.slow
 def test_importing_the_package_loads_no_spark() -> None:
     program = "import penstock.spark, sys; print('pyspark' in sys.modules or 'pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

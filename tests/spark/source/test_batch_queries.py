@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+
 import pytest
 from confluent_kafka import Producer
 from pyspark.errors import AnalysisException
@@ -166,3 +169,33 @@ def test_what_is_written_is_read(topic: Topic) -> None:
     frame = topic.spark.range(100).selectExpr("CAST(id AS STRING) AS value")
     frame.write.format("penstock").options(**topic.where(), topic=topic.name).mode("append").save()
     assert topic.numbers(topic.read().collect()) == list(range(100))
+
+
+@pytest.fixture
+def table(topic: Topic) -> Iterator[str]:
+    name = topic.name.replace("-", "_")
+    yield name
+    topic.spark.sql(f"DROP TABLE IF EXISTS {name}")
+
+
+def options_clause(**options: str) -> str:
+    return ", ".join(f"`{name}` '{value}'" for name, value in options.items())
+
+
+def test_a_table_is_read_with_the_options_that_it_was_created_with(topic: Topic, table: str) -> None:
+    topic.produce(6)
+    options = options_clause(**topic.where(), columns="offset,value")
+    topic.spark.sql(f"CREATE TABLE {table} USING penstock OPTIONS ({options})")
+    assert topic.spark.table(table).columns == ["offset", "value"]
+    assert topic.numbers(topic.spark.sql(f"SELECT * FROM {table} WHERE offset >= 0").collect()) == [*range(6)]
+    first = json.dumps({topic.name: {"0": 1, "1": 0, "2": 0}})
+    assert topic.numbers(topic.spark.sql(f"SELECT * FROM {table} WITH (endingOffsets = '{first}')").collect()) == [0]
+
+
+def test_a_table_that_could_never_be_read_is_refused(topic: Topic, table: str) -> None:
+    options = options_clause(**topic.where(), startingOffset="earliest")
+    with pytest.raises(AnalysisException, match="did you mean startingOffsets"):
+        topic.spark.sql(f"CREATE TABLE {table} USING penstock OPTIONS ({options})")
+    topic.spark.sql(f"CREATE TABLE {table} (value BINARY) USING penstock OPTIONS ({options})")
+    with pytest.raises(AnalysisException, match="created with a list of columns keeps no options"):
+        topic.spark.table(table).collect()

@@ -126,6 +126,7 @@ def test_durations(text: str, ms: int) -> None:
         (options(isolation__level="none"), "isolation.level"),
         (options(commitGroup=" "), "commitGroup"),
         (options(partition__metadata__cache__ttl__ms="0"), "cache.ttl.ms"),
+        (options(startingOffset="earliest"), "did you mean startingOffsets?"),
         (options(kafka__auto__offset__reset="earliest"), "auto.offset.reset"),
         (options(kafka__key__deserializer="x"), "key.deserializer"),
         (options(kafka__enable__auto__commit="true"), "enable.auto.commit"),

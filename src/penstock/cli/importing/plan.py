@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from penstock.cli.importing.source import KafkaFolder, PartitionKey
 from penstock.cli.talk import Refused
-from penstock.core.log.names import CLEANED, DELETED, LOG, RECOVERY_POINTS_FILE, SNAPSHOT, TEMPORARY, parse_file
-from penstock.core.log.snapshots import CorruptSnapshot, decode
+from penstock.core.log.names import CLEANED, DELETED, LOG, RECOVERY_POINTS_FILE, TEMPORARY, parse_file
 from penstock.core.metadata.image import Image, PartitionImage
 from penstock.core.records.batch import MAGIC
 
@@ -52,7 +51,6 @@ def choose_copies(theirs: Image, topics: list[str], folders: list[KafkaFolder]) 
             source = _choose((name, index), topic.id, topic.partition(index), folders)
             copy = Copy((name, index), source, _files((name, index), source))
             _refuse_old_records(copy)
-            _refuse_open_transactions(copy)
             copies.append(copy)
     return copies
 
@@ -105,25 +103,4 @@ def _refuse_old_records(copy: Copy) -> None:
             raise Refused(
                 f"{copy.path}/{file.name} has records in format {magic}; Penstock reads format {MAGIC}",
                 "copy the topic into a new one with Kafka's tools first, and delete the old one",
-            )
-
-
-def _refuse_open_transactions(copy: Copy) -> None:
-    """Nobody here would ever end them, and whoever reads only what is committed would wait for that. After a stop that
-    was not clean, the last snapshot does not know how the log ends."""
-    if not copy.source.is_clean:
-        return
-    snapshots = [file.name for file in copy.files if (name := parse_file(file.name)) and name.kind == SNAPSHOT]
-    if not snapshots:
-        return
-    with open(os.path.join(copy.path, max(snapshots)), "rb") as file:
-        try:
-            producers = decode(file.read())
-        except CorruptSnapshot:
-            return
-    for producer_id, producer in producers.items():
-        if producer.transaction_offset >= 0:
-            raise Refused(
-                f"{copy.key[0]}-{copy.key[1]} has an open transaction of producer {producer_id}",
-                "start Kafka again, let it end (or abort it with kafka-transactions), and stop Kafka",
             )

@@ -15,6 +15,7 @@ from penstock.cli.importing.source import KafkaFolder, newest_metadata
 from penstock.cli.importing.writing import Target, write_metadata, write_owner, write_partitions
 from penstock.cli.output import Output, bytes_text, print_rows
 from penstock.cli.plain import PORT
+from penstock.cli.sealed_folders import sealing_of
 from penstock.cli.talk import Refused, say
 from penstock.core.base.ports import FileFailure
 from penstock.core.base.settings import BrokerSettings
@@ -22,6 +23,7 @@ from penstock.core.metadata.foreign import Home, adopt
 from penstock.core.metadata.storage import META_VERSION, Meta, uuid_bytes
 from penstock.core.node.quorum.identity import founding_voters, is_founder, is_only_voter
 from penstock.core.raft.voters import VoterSet
+from penstock.shell.sealed_mark import mark
 
 
 class Wish(NamedTuple):
@@ -64,14 +66,19 @@ def _import(folders: list[KafkaFolder], settings: BrokerSettings, target: Target
     copies = choose_copies(theirs.image, sorted(ours.image.topics), folders)
     copied = [file for copy in copies for file in copy.files if not (wish.link and file.is_final)]
     copied_bytes = sum(file.size_bytes for file in copied)
+    sealing = sealing_of(settings, settings.log_dir)
+    if wish.link and sealing is not None:
+        raise Refused("what is shared with Kafka stays as it is, and is not encrypted", "leave --link out")
     if wish.link:
         target.refuse_links_to({copy.path for copy in copies})
     target.refuse_too_much(copied_bytes)
     _show(copies, ours.remarks, wish.output)
     if not wish.dry_run:
         with target.written() as work:
-            write_partitions(work, copies, wish.link)
-            write_metadata(work, ours.image, theirs.end, _voters(settings, meta))
+            if sealing is not None:
+                mark(work)
+            write_partitions(work, copies, wish.link, sealing)
+            write_metadata(work, ours.image, theirs.end, _voters(settings, meta), sealing)
             write_owner(work, meta)
     return copied_bytes
 

@@ -19,6 +19,7 @@ from penstock.core.log.names import (
     LOG,
     LOG_STARTS_FILE,
     METADATA_DIR,
+    METADATA_TOPIC,
     PARTITION_FILE,
     RECOVERY_POINTS_FILE,
     parse_file,
@@ -37,6 +38,8 @@ from penstock.core.records.record import iterate
 from penstock.core.wire.schema import StoredRecord
 from penstock.shell.blocking import run_blocking
 from penstock.shell.lock import LOCK_FILE
+from penstock.shell.sealed_folder import heads_in
+from penstock.shell.sealed_mark import is_marked
 
 CHECKPOINT_FILES = (RECOVERY_POINTS_FILE, LOG_STARTS_FILE, CLEANER_FILE, HIGH_WATERMARKS_FILE)
 _TOO_NEW = "Penstock knows what Kafka 4.3 writes: update Penstock"
@@ -52,11 +55,16 @@ class KafkaFolder:
         meta = read_meta(self.path) if os.path.isdir(self.path) else None
         if meta is None:
             raise Refused(f"{path} is not a log dir of Kafka's: it has no meta.properties", "name one of its log.dirs")
+        if is_marked(self.path) and any(heads_in(self.path)):
+            raise Refused(
+                f"{path} is a folder of Penstock's, and encrypted",
+                "write it plain first: penstock storage rekey --plain",
+            )
         self.node_id, self.cluster_id = meta.node_id, meta.cluster_id
         self._lock = _hold(self.path)
         self.is_clean = os.path.exists(os.path.join(self.path, CLEAN_MARK_FILE))
         names = sorted(os.listdir(self.path))
-        self.partitions = {key: name for name in names if name != METADATA_DIR and (key := parse_folder(name))}
+        self.partitions = {key: name for name in names if (key := parse_folder(name)) and key[0] != METADATA_TOPIC}
         self.checkpoints: dict[str, Offsets] = {
             name: run_blocking(read_offsets(os.path.join(self.path, name))) for name in CHECKPOINT_FILES
         }
@@ -124,6 +132,11 @@ def newest_metadata(folders: list[KafkaFolder]) -> Metadata:
             _TOO_NEW if level > METADATA_LEVEL else "upgrade it with Kafka's own tools first",
         )
     return newest
+
+
+def newest_image(log_dir: str) -> Image:
+    """What the metadata log of one folder says."""
+    return read_metadata(os.path.join(log_dir, METADATA_DIR)).image
 
 
 def read_metadata(folder: str) -> Metadata:

@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from penstock.cli.importing.plan import Copy, FileToTake
 from penstock.cli.importing.source import CHECKPOINT_FILES
@@ -23,8 +24,13 @@ from penstock.core.raft.checkpoint import founding_snapshot, snapshot_head
 from penstock.core.raft.history import VoterHistory
 from penstock.core.raft.ids import LogEnd, SnapshotId
 from penstock.core.raft.voters import VoterSet
+from penstock.core.sealing.names import holds_records
 from penstock.shell.blocking import run_blocking
-from penstock.shell.whole_sync import sync_path, sync_tree
+from penstock.shell.full_sync import sync_path
+from penstock.shell.whole_sync import sync_tree
+
+if TYPE_CHECKING:
+    from penstock.shell.sealed_paths import Sealing
 
 UNFINISHED = ".importing"
 
@@ -73,12 +79,12 @@ class Target:
             raise
 
 
-def write_partitions(folder: str, copies: list[Copy], link: bool) -> None:
+def write_partitions(folder: str, copies: list[Copy], link: bool, sealing: Sealing | None) -> None:
     for copy in copies:
         target = os.path.join(folder, f"{copy.key[0]}-{copy.key[1]}")
         os.mkdir(target)
         for file in copy.files:
-            _take(copy.path, target, file, link)
+            _take(copy.path, target, file, link, sealing)
     for name in CHECKPOINT_FILES:
         offsets: Offsets = {}
         for copy in copies:
@@ -92,16 +98,20 @@ def write_partitions(folder: str, copies: list[Copy], link: bool) -> None:
             mark.write('{"version":0,"brokerEpoch":-1}')
 
 
-def _take(source: str, target: str, file: FileToTake, link: bool) -> None:
+def _take(source: str, target: str, file: FileToTake, link: bool, sealing: Sealing | None) -> None:
     before, after = os.path.join(source, file.name), os.path.join(target, file.name)
     if link and file.is_final:
         os.link(before, after)
+    elif sealing is not None and holds_records(file.name) and file.size_bytes:
+        from penstock.shell.resealing import copy
+
+        copy(before, after, sealing())
     else:
         shutil.copy2(before, after)
         os.chmod(after, 0o644)
 
 
-def write_metadata(folder: str, image: Image, end: LogEnd, voters: VoterSet | None) -> None:
+def write_metadata(folder: str, image: Image, end: LogEnd, voters: VoterSet | None, sealing: Sealing | None) -> None:
     """The image as a snapshot, with the voters if they are kept there: the log goes on where theirs ended."""
     path = os.path.join(folder, METADATA_DIR)
     os.makedirs(path)
@@ -111,7 +121,7 @@ def write_metadata(folder: str, image: Image, end: LogEnd, voters: VoterSet | No
     if voters is not None:
         history.load_snapshot(end.offset, founding_snapshot(voters, now_ms))
     head = snapshot_head(history, snapshot_id, now_ms, now_ms)
-    run_blocking(SnapshotFiles(path).write(snapshot_id, head, image, now_ms))
+    run_blocking(SnapshotFiles(path).write(snapshot_id, head, image, now_ms), sealing)
 
 
 def write_owner(folder: str, meta: Meta) -> None:

@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-from functools import partial
+from penstock.core.apis.places import by_controller
+from penstock.core.apis.rights import of_settings
+from penstock.core.metadata.config_requests import plan_replacements
+from penstock.core.node.controller.draining import heeding_drains
+from penstock.core.node.controller.plans import Planned
+from penstock.core.node.controller.term import Term
+from penstock.core.node.serving.access import Operation, on_cluster, on_groups, on_topics
+from penstock.core.node.serving.api import Api
+from penstock.core.wire.api.alter_configs import AlterConfigsRequest
 
-from penstock.core.apis.altering import Change, alter
-from penstock.core.apis.forwarded import forwarded
-from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.metadata.configs import plan_replacement
-from penstock.core.metadata.image import BROKER_LOGGER_RESOURCE
-from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
-from penstock.core.wire.api.alter_configs import (
-    AlterConfigsRequest,
-    AlterConfigsResource,
-    AlterConfigsResourceResponse,
-    AlterConfigsResponse,
+
+def plan(term: Term, request: AlterConfigsRequest, version: int) -> Planned:
+    return plan_replacements(term.image, term.settings, request)
+
+
+ALTER = (
+    on_topics(Operation.ALTER_CONFIGS, "resources.resource_name")
+    + on_groups(Operation.ALTER_CONFIGS, "resources.resource_name")
+    + on_cluster(Operation.ALTER_CONFIGS)
 )
-from penstock.core.wire.schema import StoredRecord
-
-
-def handle(node: Node, request: AlterConfigsRequest, slot: Slot) -> Answer:
-    results = [
-        AlterConfigsResourceResponse(
-            error_code=0, error_message=None, resource_type=each.resource_type, resource_name=each.resource_name
-        )
-        for each in request.resources
-    ]
-    changes: list[Change] = [
-        (partial(_plan, node, each), result) for each, result in zip(request.resources, results, strict=True)
-    ]
-    return alter(node, slot, changes, request.validate_only, AlterConfigsResponse(responses=results))
-
-
-def _plan(node: Node, resource: AlterConfigsResource) -> list[StoredRecord]:
-    if resource.resource_type == BROKER_LOGGER_RESOURCE:
-        raise ApiError(ErrorCode.INVALID_REQUEST, "Log levels are changed with IncrementalAlterConfigs only.")
-    configs = {each.name: each.value for each in resource.configs}
-    if len(configs) < len(resource.configs):
-        raise ApiError(ErrorCode.INVALID_REQUEST, "A setting is given more than once.")
-    return plan_replacement(node.quorum.latest, node.settings, resource.resource_type, resource.resource_name, configs)
-
-
-API = Api(AlterConfigsRequest, range(3), forwarded(handle))
+MAY_ALTER = of_settings(Operation.ALTER_CONFIGS)
+API = Api(AlterConfigsRequest, range(3), by_controller(heeding_drains(plan)), ALTER, authorize=MAY_ALTER)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from penstock.core.apis.forwarded import ask_controller
-from penstock.core.node.slots import Api
+from penstock.core.apis.places import by_plan
+from penstock.core.metadata.alter_partition import plan_alteration
+from penstock.core.node.controller.plans import Planned
+from penstock.core.node.controller.term import Term
+from penstock.core.node.serving.access import CLUSTER_ACTION
+from penstock.core.node.serving.api import Api
 from penstock.core.wire.api.alter_partition import AlterPartitionRequest
 
-API = Api(AlterPartitionRequest, range(2, 4), ask_controller)
+
+def plan(term: Term, request: AlterPartitionRequest, version: int) -> Planned:
+    return plan_alteration(term.image, term.settings, request, version)
+
+
+API = Api(AlterPartitionRequest, range(2, 4), by_plan(plan, is_forwarded=False), CLUSTER_ACTION)

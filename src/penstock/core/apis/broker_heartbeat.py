@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from penstock.core.apis.forwarded import ask_controller
-from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.apis.places import by_controller
+from penstock.core.node.serving.access import CLUSTER_ACTION
+from penstock.core.node.serving.api import Api
 from penstock.core.wire.api.broker_heartbeat import BrokerHeartbeatRequest
 
-
-def handle(node: Node, request: BrokerHeartbeatRequest, slot: Slot) -> Answer:
-    return ask_controller(node, request, slot, request.broker_id)
-
-
-API = Api(BrokerHeartbeatRequest, range(3), handle)
+API = Api(
+    BrokerHeartbeatRequest,
+    range(3),
+    by_controller(
+        lambda active, asked: active.membership.beat(asked),
+        is_forwarded=False,
+        speaker=lambda request: request.broker_id,
+    ),
+    CLUSTER_ACTION,
+)

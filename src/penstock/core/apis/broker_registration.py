@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from penstock.core.apis.forwarded import ask_controller
-from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.apis.places import by_controller
+from penstock.core.node.serving.access import CLUSTER_ACTION
+from penstock.core.node.serving.api import Api
 from penstock.core.wire.api.broker_registration import BrokerRegistrationRequest
 
-
-def handle(node: Node, request: BrokerRegistrationRequest, slot: Slot) -> Answer:
-    return ask_controller(node, request, slot, request.broker_id)
-
-
-API = Api(BrokerRegistrationRequest, range(5), handle)
+API = Api(
+    BrokerRegistrationRequest,
+    range(5),
+    by_controller(
+        lambda active, asked: active.membership.register(asked),
+        is_forwarded=False,
+        speaker=lambda request: request.broker_id,
+    ),
+    CLUSTER_ACTION,
+)

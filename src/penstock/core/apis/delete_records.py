@@ -11,7 +11,9 @@ from penstock.core.apis.lookup import find_partition
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Steps
 from penstock.core.node.node import Node
-from penstock.core.node.slots import PENDING, Answer, Api, Slot
+from penstock.core.node.serving.access import Operation, on_topics
+from penstock.core.node.serving.api import PENDING, Answer, Api
+from penstock.core.node.serving.slots import Slot
 from penstock.core.partition.partition import Partition
 from penstock.core.wire.api.delete_records import (
     DeleteRecordsPartitionResult,
@@ -109,4 +111,4 @@ def _delete(partition: Partition, offset: int) -> Steps[int]:
     return target
 
 
-API = Api(DeleteRecordsRequest, range(3), handle)
+API = Api(DeleteRecordsRequest, range(3), handle, on_topics(Operation.DELETE, "topics.name"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from penstock.core.apis.operations import CLUSTER_OPERATIONS
+from penstock.core.apis.rights import cluster_operations
 from penstock.core.base.errors import ErrorCode
 from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.node.serving.access import NOTHING
+from penstock.core.node.serving.api import Answer, Api
+from penstock.core.node.serving.slots import Slot
 from penstock.core.wire.api.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
@@ -17,13 +19,13 @@ CONTROLLERS = 2
 
 
 def handle(node: Node, request: DescribeClusterRequest, slot: Slot) -> Answer:
-    here = CONTROLLERS if slot.connection.listener in node.controller_listeners else BROKERS
+    here = CONTROLLERS if slot.context.listener in node.controller_listeners else BROKERS
     asked = request.endpoint_type if slot.version >= 1 else BROKERS
     if asked != here:
         return _mismatched(node, asked, here)
     response = _controllers(node, slot) if here == CONTROLLERS else _brokers(node, request, slot)
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+        response.cluster_authorized_operations = cluster_operations(node, slot)
     return response
 
 
@@ -45,7 +47,7 @@ def _controllers(node: Node, slot: Slot) -> DescribeClusterResponse:
         (controller.id, point.host, point.port)
         for controller in node.image.controllers.values()
         for point in controller.endpoints
-        if point.listener == slot.connection.listener
+        if point.name == slot.context.listener
     ]
     leader, address = node.quorum.leader_id, node.quorum.leader_address
     if not found and leader is not None and address is not None:
@@ -60,7 +62,7 @@ def _controllers(node: Node, slot: Slot) -> DescribeClusterResponse:
 
 
 def _brokers(node: Node, request: DescribeClusterRequest, slot: Slot) -> DescribeClusterResponse:
-    found = [(broker, broker.endpoint(slot.connection.listener)) for broker in node.image.brokers.values()]
+    found = [(broker, broker.endpoint(slot.context.listener)) for broker in node.image.brokers.values()]
     return DescribeClusterResponse(
         error_code=0,
         endpoint_type=BROKERS,
@@ -76,4 +78,4 @@ def _brokers(node: Node, request: DescribeClusterRequest, slot: Slot) -> Describ
     )
 
 
-API = Api(DescribeClusterRequest, range(3), handle)
+API = Api(DescribeClusterRequest, range(3), handle, NOTHING)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from penstock.core.apis.asking import ask_shards
-from penstock.core.apis.operations import GROUP_OPERATIONS
+from penstock.core.apis.places import by_coordinator
+from penstock.core.apis.rights import operations
 from penstock.core.groups.fanout import merge_describe_groups, split_describe_groups
 from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.node.serving.access import Operation, Resource, on_groups
+from penstock.core.node.serving.api import Answer, Api
+from penstock.core.node.serving.slots import Slot
 from penstock.core.wire import Message
 from penstock.core.wire.api.describe_groups import DescribeGroupsRequest
 
@@ -16,17 +19,16 @@ def handle(node: Node, request: DescribeGroupsRequest, slot: Slot) -> Answer:
         merged = merge_describe_groups(parts)  # type: ignore[arg-type]  # each part answers its own API
         for group in merged.groups:
             if request.include_authorized_operations and group.error_code == 0:
-                group.authorized_operations = GROUP_OPERATIONS
+                group.authorized_operations = operations(node, slot, Resource.GROUP, group.group_id)
         return merged
 
     return ask_shards(
         node,
         slot,
-        split_describe_groups(request, node.coordinators.count),
-        lambda shard, part, reply: shard.describe_groups(node.now_ms, part, slot.version, reply),
+        split_describe_groups(request, node.coordinators.groups.count),
         merge,
         slot.version,
     )
 
 
-API = Api(DescribeGroupsRequest, range(7), handle)
+API = Api(DescribeGroupsRequest, range(7), by_coordinator(handle), on_groups(Operation.DESCRIBE, "groups"))

@@ -8,7 +8,9 @@ from collections.abc import Iterable
 
 from penstock.core.base.ports import FreeSpace, Steps
 from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.node.serving.access import Operation, on_cluster
+from penstock.core.node.serving.api import Answer, Api
+from penstock.core.node.serving.slots import Slot
 from penstock.core.partition.partition import Partition
 from penstock.core.wire.api.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -53,4 +55,4 @@ def _wanted(node: Node, request: DescribeLogDirsRequest) -> Iterable[Partition]:
     return [found for topic, index in named if (found := node.replicas.get(topic, index)) is not None]
 
 
-API = Api(DescribeLogDirsRequest, range(1, 6), handle)
+API = Api(DescribeLogDirsRequest, range(1, 6), handle, on_cluster(Operation.DESCRIBE))

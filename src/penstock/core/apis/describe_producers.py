@@ -6,7 +6,9 @@ from penstock.core.apis.lookup import find_partition
 from penstock.core.base.errors import ApiError
 from penstock.core.metadata.topics import check_topic_name
 from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.node.serving.access import Operation, on_topics
+from penstock.core.node.serving.api import Answer, Api
+from penstock.core.node.serving.slots import Slot
 from penstock.core.wire.api.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -55,4 +57,4 @@ def _describe(node: Node, topic: str, index: int) -> PartitionResponse:
     )
 
 
-API = Api(DescribeProducersRequest, range(1), handle)
+API = Api(DescribeProducersRequest, range(1), handle, on_topics(Operation.READ, "topics.name"))

@@ -7,17 +7,22 @@ except that NOT_CONTROLLER goes back to the broker, which looks for the controll
 from __future__ import annotations
 
 import struct
+from ipaddress import ip_address
 from typing import cast
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.node.controller.refusals import says
-from penstock.core.node.forwarding import FORWARDABLE, PRINCIPAL_VERSION
+from penstock.core.base.ports import Steps
+from penstock.core.node.membership.forwarding import PRINCIPAL_VERSION
 from penstock.core.node.node import Node
-from penstock.core.node.slots import PENDING, Answer, Api, Slot
+from penstock.core.node.serving.access import CLUSTER_ACTION
+from penstock.core.node.serving.api import PENDING, Answer, Api
+from penstock.core.node.serving.context import Principal, RequestContext
+from penstock.core.node.serving.slots import Slot
 from penstock.core.wire import Message
 from penstock.core.wire.api.envelope import EnvelopeRequest, EnvelopeResponse
-from penstock.core.wire.errors import DecodeError
+from penstock.core.wire.errors import DecodeError, TooManyElements
 from penstock.core.wire.frames import parse_request_header
+from penstock.core.wire.refusals import says
 from penstock.core.wire.schema import Request
 from penstock.core.wire.stored.principal import DefaultPrincipalData
 
@@ -31,12 +36,21 @@ class _Inner(Slot):
 
     __slots__ = ("_outer",)
 
-    def __init__(self, outer: Slot, api: Api, version: int, correlation_id: int, client_id: str | None) -> None:
-        super().__init__(outer.connection, api, version, correlation_id, client_id, outer.arrived_us)
+    def __init__(self, outer: Slot, api: Api[Node], version: int, correlation_id: int, context: RequestContext) -> None:
+        super().__init__(outer.connection, api, version, correlation_id, context, outer.arrived_us)
         self._outer = outer
 
     def reply(self, message: Message) -> None:
         self._outer.reply(self.wrapped(message))
+
+    def reply_in_turns(self, message: Message) -> Steps[None]:
+        """What the controller answers is not large."""
+        self.reply(message)
+        yield from ()
+
+    def throttle(self, throttle_ms: int) -> None:
+        """The client is told; the broker in between speaks for others as well, and is listened to."""
+        self.throttle_ms = throttle_ms
 
     def wrapped(self, message: Message) -> EnvelopeResponse:
         if says(message, ErrorCode.NOT_CONTROLLER):
@@ -50,7 +64,7 @@ def handle(node: Node, request: EnvelopeRequest, slot: Slot) -> Answer:
         inner, content = _open(node, request, slot)
     except ApiError as error:
         return EnvelopeResponse(error_code=node.error("Envelope", error.code))
-    answer = inner.api.handle(node, content, inner)
+    answer = node.dispatcher.answer(content, inner, len(request.request_data))
     if isinstance(answer, Message):
         return inner.wrapped(answer)
     if answer is not PENDING:
@@ -60,34 +74,40 @@ def handle(node: Node, request: EnvelopeRequest, slot: Slot) -> Answer:
 
 def _open(node: Node, request: EnvelopeRequest, slot: Slot) -> tuple[_Inner, Request]:
     """The request inside, or what is wrong with it, in the order in which Kafka looks."""
-    _check_principal(request.request_principal)
+    principal, is_by_token = _principal(request.request_principal)
     if len(request.client_host_address) not in ADDRESS_BYTES:
         raise ApiError(ErrorCode.INVALID_REQUEST, "The client's address is no address.")
     try:
         key, version, correlation_id, client_id, position = parse_request_header(request.request_data)
-        if key not in FORWARDABLE:
-            raise ApiError(ErrorCode.INVALID_REQUEST, f"API {key} is not forwarded.")
         api = node.apis.get(key)
-        if api is None or version not in api.versions:
+        if api is None or not api.is_forwarded:
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"API {key} is not forwarded.")
+        if version not in api.versions:
             raise ApiError(ErrorCode.UNSUPPORTED_VERSION, f"API {key} version {version} is not supported.")
-        content = api.request.decode(request.request_data, version, position)
+        content = node.dispatcher.decode(slot.connection, api, request.request_data, version, position)
+    except TooManyElements:
+        raise
     except DecodeError as error:
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION, str(error)) from None
-    if not node.quorum.leads:
+    if not node.cluster.controller.is_active:
         raise ApiError(ErrorCode.NOT_CONTROLLER, "This node does not control the cluster.")
-    return _Inner(slot, api, version, correlation_id, client_id), content
+    address = str(ip_address(request.client_host_address))
+    context = RequestContext(principal, slot.context.listener, address, client_id, is_by_token, is_forwarded=True)
+    return _Inner(slot, api, version, correlation_id, context), content
 
 
-def _check_principal(data: bytes | None) -> None:
+def _principal(data: bytes | None) -> tuple[Principal, bool]:
+    """Who asks, and whether a delegation token says so."""
     try:
         if data is None or len(data) < _version.size:
             raise DecodeError("no principal")
         (version,) = _version.unpack_from(data)
         if version != PRINCIPAL_VERSION:
             raise DecodeError(f"a principal of version {version}")
-        DefaultPrincipalData.decode(data, version, _version.size)
+        found = DefaultPrincipalData.decode(data, version, _version.size)
+        return Principal(found.type, found.name), found.token_authenticated
     except DecodeError as error:
         raise ApiError(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE, str(error)) from None
 
 
-API = Api(EnvelopeRequest, range(1), handle)
+API = Api(EnvelopeRequest, range(1), handle, CLUSTER_ACTION)

@@ -1,31 +1,43 @@
 """FindCoordinator (10). Version 1 has key types, 4 asks for many keys at once, 6 knows share groups.
 
-The first question creates `__consumer_offsets`; it is answered once the topic is there.
+The first question creates the topic that coordinators of a kind are over; it is answered once the topic is there.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+from penstock.core.apis.rights import may
 from penstock.core.base.errors import ErrorCode
-from penstock.core.groups.routing import partition_for_group
 from penstock.core.metadata.brokers import BrokerImage
-from penstock.core.node.coordinators import OFFSETS_TOPIC
-from penstock.core.node.internal_topics import create_missing
+from penstock.core.node.coordination.hosts import Hosts
+from penstock.core.node.membership.internal_topics import create_missing
 from penstock.core.node.node import Node
-from penstock.core.node.slots import PENDING, Answer, Api, Slot
+from penstock.core.node.serving.access import Operation, Resource, on_groups, on_transactional_ids
+from penstock.core.node.serving.api import PENDING, Answer, Api
+from penstock.core.node.serving.authorizing import REFUSED_AS, by_handler
+from penstock.core.node.serving.slots import Slot
 from penstock.core.wire.api.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 GROUP = 0
 TRANSACTION = 1
+RESOURCES = {GROUP: Resource.GROUP, TRANSACTION: Resource.TRANSACTIONAL_ID}
 
 
 def handle(node: Node, request: FindCoordinatorRequest, slot: Slot) -> Answer:
-    if request.key_type != GROUP or node.image.topic(OFFSETS_TOPIC) is not None:
+    hosts = _hosts_of(node, request.key_type)
+    keys = request.coordinator_keys if slot.version >= 4 else [request.key]
+    if (
+        not any(_may_find(node, slot, request.key_type, key) for key in keys)
+        or hosts is None
+        or node.image.topic(hosts.kind.topic) is not None
+    ):
         return _respond(node, request, slot)
 
     def created(code: ErrorCode) -> None:
         slot.reply(_respond(node, request, slot))
 
-    create_missing(node, [OFFSETS_TOPIC], created)
+    create_missing(node, [hosts.kind.topic], created)
     return PENDING
 
 
@@ -45,21 +57,35 @@ def _respond(node: Node, request: FindCoordinatorRequest, slot: Slot) -> FindCoo
 
 
 def _locate(node: Node, key_type: int, key: str, slot: Slot) -> Coordinator:
-    if key_type == TRANSACTION:
-        return _nobody(node, key, ErrorCode.INVALID_REQUEST, "This version has no transactions.")
-    if key_type != GROUP:
+    hosts = _hosts_of(node, key_type)
+    if hosts is None:
         return _nobody(node, key, ErrorCode.INVALID_REQUEST, f"Coordinators of type {key_type} are not known here.")
-    leader = _leader_for(node, key)
-    point = None if leader is None or leader.fenced else leader.endpoint(slot.connection.listener)
+    if not _may_find(node, slot, key_type, key):
+        return _nobody(node, key, REFUSED_AS[RESOURCES[key_type]], None)
+    leader = _leader_for(node, hosts, key)
+    point = None if leader is None or leader.fenced else leader.endpoint(slot.context.listener)
     if leader is None or point is None:
         return _nobody(node, key, ErrorCode.COORDINATOR_NOT_AVAILABLE, None)
     return Coordinator(key=key, node_id=leader.id, host=point.host, port=point.port, error_code=0, error_message=None)
 
 
-def _leader_for(node: Node, group_id: str) -> BrokerImage | None:
-    """Who leads the partition of `__consumer_offsets` that a group belongs to."""
-    topic = node.image.topic(OFFSETS_TOPIC)
-    return None if topic is None else node.image.brokers.get(topic.leaders[partition_for_group(group_id, len(topic))])
+def _may_find(node: Node, slot: Slot, key_type: int, key: str) -> bool:
+    resource = RESOURCES.get(key_type)
+    return resource is None or may(node, slot, Operation.DESCRIBE, resource, key)
+
+
+def _hosts_of(node: Node, key_type: int) -> Hosts[Any] | None:
+    """The coordinators of a kind, wherever they are."""
+    kinds: dict[int, Hosts[Any]] = {GROUP: node.coordinators.groups, TRANSACTION: node.coordinators.transactions}
+    return kinds.get(key_type)
+
+
+def _leader_for(node: Node, hosts: Hosts[Any], key: str) -> BrokerImage | None:
+    """Who leads the partition that a key belongs to."""
+    topic = node.image.topic(hosts.kind.topic)
+    if topic is None:
+        return None
+    return node.image.brokers.get(topic.leaders[hosts.kind.index_of(key, len(topic))])
 
 
 def _nobody(node: Node, key: str, code: ErrorCode, message: str | None) -> Coordinator:
@@ -67,4 +93,11 @@ def _nobody(node: Node, key: str, code: ErrorCode, message: str | None) -> Coord
     return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=code, error_message=message)
 
 
-API = Api(FindCoordinatorRequest, range(7), handle)
+API = Api(
+    FindCoordinatorRequest,
+    range(7),
+    handle,
+    on_groups(Operation.DESCRIBE, "key", "coordinator_keys")
+    + on_transactional_ids(Operation.DESCRIBE, "key", "coordinator_keys"),
+    authorize=by_handler,
+)

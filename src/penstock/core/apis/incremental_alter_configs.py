@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from penstock.core.apis.altering import Change, alter
-from penstock.core.apis.forwarded import forwarded
+from penstock.core.apis.alter_configs import ALTER, MAY_ALTER
+from penstock.core.apis.places import by_controller, count_errors
+from penstock.core.apis.rights import may
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.metadata.configs import DELETE, SET, plan_increment
+from penstock.core.metadata.config_requests import plan_each, plan_increments
+from penstock.core.metadata.configs import DELETE, SET
 from penstock.core.metadata.image import BROKER_LOGGER_RESOURCE
-from penstock.core.node.levels import LEVELS
+from penstock.core.node.controller.draining import heeding_drains
+from penstock.core.node.controller.plans import Planned
+from penstock.core.node.controller.term import Term
 from penstock.core.node.node import Node
-from penstock.core.node.slots import PENDING, Answer, Api, Slot
-from penstock.core.wire import Message
+from penstock.core.node.observing.levels import LEVELS
+from penstock.core.node.serving.access import Operation, Resource
+from penstock.core.node.serving.api import PENDING, Answer, Api
+from penstock.core.node.serving.slots import Slot
 from penstock.core.wire.api.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -22,63 +26,63 @@ from penstock.core.wire.api.incremental_alter_configs import (
 from penstock.core.wire.schema import Response, StoredRecord
 
 
+def plan(term: Term, request: IncrementalAlterConfigsRequest, version: int) -> Planned:
+    return plan_increments(term.image, term.settings, request)
+
+
+_DECIDED = by_controller(heeding_drains(plan))
+
+
 def handle(node: Node, request: IncrementalAlterConfigsRequest, slot: Slot) -> Answer:
-    """Log levels are the affair of the node that is asked, everything else the controller's."""
+    """Log levels are the affair of the node that is asked, everything else the controller's. The controller is told
+    what concerns it; once it has answered, the log levels are changed here."""
     levels = [each for each in request.resources if each.resource_type == BROKER_LOGGER_RESOURCE]
-    if node.quorum.leads or len(levels) == len(request.resources):
-        return _alter(node, request, slot)
     if not levels:
-        return forwarded(_alter)(node, request, slot)
-    return _alter_both(node, request, slot, levels)
-
-
-def _alter_both(
-    node: Node, request: IncrementalAlterConfigsRequest, slot: Slot, levels: list[AlterConfigsResource]
-) -> Answer:
-    """The controller is told what concerns it; once it has answered, the log levels are changed here."""
+        return _DECIDED.handle(node, request, slot)
+    own = IncrementalAlterConfigsRequest(resources=levels, validate_only=request.validate_only)
+    if len(levels) == len(request.resources):
+        return _alter_levels(node, own, slot)
     others = [each for each in request.resources if each.resource_type != BROKER_LOGGER_RESOURCE]
     part = IncrementalAlterConfigsRequest(resources=others, validate_only=request.validate_only)
-    own = IncrementalAlterConfigsRequest(resources=levels, validate_only=request.validate_only)
 
     def heard(answer: Response) -> None:
-        mine = _alter(node, own, slot)
-        assert isinstance(mine, IncrementalAlterConfigsResponse), "log levels are changed at once"
         assert isinstance(answer, IncrementalAlterConfigsResponse), "an API has one kind of answer"
+        mine = _alter_levels(node, own, slot)
         slot.reply(IncrementalAlterConfigsResponse(responses=[*answer.responses, *mine.responses]))
 
     def here() -> None:
-        answer = _alter(node, request, slot)
-        if isinstance(answer, Message):
-            slot.reply(answer)
+        refused = node.dispatcher.authorize(part, slot)
+        if isinstance(refused, Response):
+            heard(refused)
+        else:
+            node.cluster.controller.handle(part, slot.version, heard)
 
-    node.cluster.forwarding.ask(part, slot, heard, here)
+    if node.cluster.controller.is_active:
+        here()
+    else:
+        node.cluster.forwarding.ask(part, slot, heard, here)
     return PENDING
 
 
-def _alter(node: Node, request: IncrementalAlterConfigsRequest, slot: Slot) -> Answer:
-    results = [
-        AlterConfigsResourceResponse(
-            error_code=0, error_message=None, resource_type=each.resource_type, resource_name=each.resource_name
-        )
-        for each in request.resources
-    ]
-    changes: list[Change] = [
-        (partial(_plan, node, each, request.validate_only), result)
-        for each, result in zip(request.resources, results, strict=True)
-    ]
-    return alter(node, slot, changes, request.validate_only, IncrementalAlterConfigsResponse(responses=results))
-
-
-def _plan(node: Node, resource: AlterConfigsResource, validate_only: bool) -> list[StoredRecord]:
-    if resource.resource_type == BROKER_LOGGER_RESOURCE:
-        _alter_levels(node, resource, validate_only)
-        return []
-    operations = [(each.config_operation, each.name, each.value) for each in resource.configs]
-    return plan_increment(node.quorum.latest, node.settings, resource.resource_type, resource.resource_name, operations)
-
-
-def _alter_levels(node: Node, resource: AlterConfigsResource, validate_only: bool) -> None:
+def _alter_levels(node: Node, request: IncrementalAlterConfigsRequest, slot: Slot) -> IncrementalAlterConfigsResponse:
     """Log levels live in this process only, as in Kafka: a restart forgets them."""
+
+    def alter(resource: AlterConfigsResource) -> list[StoredRecord]:
+        if not may(node, slot, Operation.ALTER_CONFIGS, Resource.CLUSTER):
+            raise ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        _check_levels(node, resource)
+        if not request.validate_only:
+            for each in resource.configs:
+                node.set_log_level(each.name, each.value if each.config_operation == SET else None)
+        return []
+
+    _, outcomes = plan_each(request.resources, alter, AlterConfigsResourceResponse)
+    response = IncrementalAlterConfigsResponse(responses=outcomes)
+    count_errors(node, slot, response)
+    return response
+
+
+def _check_levels(node: Node, resource: AlterConfigsResource) -> None:
     if resource.resource_name != str(node.node_id):
         raise ApiError(ErrorCode.INVALID_REQUEST, f"This is broker {node.node_id}, not {resource.resource_name!r}.")
     for each in resource.configs:
@@ -90,9 +94,6 @@ def _alter_levels(node: Node, resource: AlterConfigsResource, validate_only: boo
             raise ApiError(
                 ErrorCode.INVALID_CONFIG, f"{each.value!r} is not a log level; use one of {', '.join(LEVELS)}."
             )
-    if not validate_only:
-        for each in resource.configs:
-            node.set_log_level(each.name, each.value if each.config_operation == SET else None)
 
 
-API = Api(IncrementalAlterConfigsRequest, range(2), handle)
+API = Api(IncrementalAlterConfigsRequest, range(2), _DECIDED._replace(handle=handle), ALTER, authorize=MAY_ALTER)

@@ -5,20 +5,16 @@ leader to leave the assignment as it is.
 from __future__ import annotations
 
 from penstock.core.apis.asking import ask
-from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
-from penstock.core.wire.api.join_group import JoinGroupRequest
+from penstock.core.apis.places import by_coordinator
+from penstock.core.base.errors import ErrorCode
+from penstock.core.node.serving.access import Operation, on_groups
+from penstock.core.node.serving.api import Api
+from penstock.core.wire.api.join_group import JoinGroupRequest, JoinGroupResponse
 
 
-def handle(node: Node, request: JoinGroupRequest, slot: Slot) -> Answer:
-    client_id, host = slot.client_id or "", f"/{slot.connection.host}"
-    return ask(
-        node,
-        request.group_id,
-        request,
-        slot,
-        lambda shard: shard.join_group(node.now_ms, request, slot.version, client_id, host, slot),
-    )
+def refuse(request: JoinGroupRequest, version: int, code: ErrorCode, message: str | None) -> JoinGroupResponse:
+    """Who it is is said again."""
+    return JoinGroupResponse(error_code=code, member_id=request.member_id)
 
 
-API = Api(JoinGroupRequest, range(10), handle)
+API = Api(JoinGroupRequest, range(10), by_coordinator(ask), on_groups(Operation.READ, "group_id"), refuse=refuse)

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from penstock.core.apis.asking import ask
-from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.apis.places import by_coordinator
+from penstock.core.node.serving.access import Operation, on_groups
+from penstock.core.node.serving.api import Api
 from penstock.core.wire.api.leave_group import LeaveGroupRequest
 
-
-def handle(node: Node, request: LeaveGroupRequest, slot: Slot) -> Answer:
-    return ask(
-        node,
-        request.group_id,
-        request,
-        slot,
-        lambda shard: shard.leave_group(node.now_ms, request, slot.version, slot),
-    )
-
-
-API = Api(LeaveGroupRequest, range(6), handle)
+API = Api(LeaveGroupRequest, range(6), by_coordinator(ask), on_groups(Operation.READ, "group_id"))

@@ -11,7 +11,9 @@ from penstock.core.metadata.image import (
     TOPIC_RESOURCE,
 )
 from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.node.serving.access import Operation, on_cluster
+from penstock.core.node.serving.api import Answer, Api
+from penstock.core.node.serving.slots import Slot
 from penstock.core.wire.api.list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,
@@ -46,4 +48,4 @@ def _names(node: Node, resource_type: int) -> list[str]:
     return sorted(key.removeprefix(prefix) for key in image.configs if key.startswith(prefix))
 
 
-API = Api(ListConfigResourcesRequest, range(2), handle)
+API = Api(ListConfigResourcesRequest, range(2), handle, on_cluster(Operation.DESCRIBE_CONFIGS))

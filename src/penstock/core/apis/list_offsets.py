@@ -10,8 +10,11 @@ from penstock.core.apis.lookup import find_partition
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Steps
 from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.node.serving.access import Operation, on_topics
+from penstock.core.node.serving.api import Answer, Api
+from penstock.core.node.serving.slots import Slot
 from penstock.core.partition.partition import Partition
+from penstock.core.partition.readers import REPLICA, Reader, reader_of
 from penstock.core.wire.api.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -67,8 +70,8 @@ def _find(
     partition = find_partition(
         node, topic, wanted.partition_index, wanted.current_leader_epoch, request.replica_id == DEBUGGER
     )
-    isolation = request.isolation_level if request.replica_id == CONSUMER else None
-    found: Found = yield from _look(partition, wanted.timestamp, isolation)
+    reader = reader_of(request.isolation_level) if request.replica_id == CONSUMER else REPLICA
+    found: Found = yield from _look(partition, wanted.timestamp, reader)
     return found
 
 
@@ -89,12 +92,10 @@ def _described(index: int, code: int, found: Found, version: int) -> ListOffsets
     )
 
 
-def _look(partition: Partition, when: int, isolation: int | None) -> Steps[Found]:
-    """Whoever is no consumer has no isolation level, and is told of all that is there."""
-    log = partition.log
-    limit = log.end_offset if isolation is None else partition.limit(isolation)
+def _look(partition: Partition, when: int, reader: Reader) -> Steps[Found]:
+    log, limit = partition.log, partition.visible_end(reader)
     if when == LATEST:
-        _check_settled(partition, isolation)
+        _check_settled(partition, reader)
         return UNKNOWN, limit, partition.leader_epoch
     if when in (EARLIEST, EARLIEST_LOCAL):
         is_empty = log.start_offset == log.end_offset
@@ -104,13 +105,13 @@ def _look(partition: Partition, when: int, isolation: int | None) -> Steps[Found
     found: Found | None = yield from (log.max_timestamp() if when == MAX_TIMESTAMP else log.offset_for_time(when))
     if found is not None and found[1] < limit:
         return found
-    _check_settled(partition, isolation)
+    _check_settled(partition, reader)
     return UNKNOWN, UNKNOWN, UNKNOWN
 
 
-def _check_settled(partition: Partition, isolation: int | None) -> None:
-    if isolation is not None:
+def _check_settled(partition: Partition, reader: Reader) -> None:
+    if reader is not REPLICA:
         partition.check_settled()
 
 
-API = Api(ListOffsetsRequest, range(1, 12), handle)
+API = Api(ListOffsetsRequest, range(1, 12), handle, on_topics(Operation.DESCRIBE, "topics.name"))

@@ -9,6 +9,12 @@ from penstock.core.partition.partition import Partition
 NO_EPOCH = -1
 
 
+def exists(node: Node, name: str, index: int) -> bool:
+    """Whether the cluster has such a partition, here or elsewhere."""
+    topic = node.image.topic(name)
+    return topic is not None and 0 <= index < len(topic)
+
+
 def find_partition(node: Node, topic: str, index: int, epoch: int = NO_EPOCH, any_replica: bool = False) -> Partition:
     """The partition, in the epoch that the client believes in, if we lead it or any replica will do."""
     partition = node.replicas.get(topic, index)

@@ -1,19 +1,28 @@
 """Metadata (3). Version 1 lists all topics for null (0 for an empty list), 4 may forbid auto-creation, 12 asks by id.
 
-A topic that is created on the way is answered once it exists, so that the client need not ask again.
+A topic that is created on the way is answered once it exists, so that the client need not ask again. One that is named
+several times is described once, as in Kafka.
 """
 
 from __future__ import annotations
 
-from penstock.core.apis.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from collections.abc import Iterable
+
 from penstock.core.apis.reachable import Reachable
+from penstock.core.apis.rights import cluster_operations, operations
 from penstock.core.base.errors import ErrorCode
+from penstock.core.base.ports import Steps
+from penstock.core.base.steps import Turns
+from penstock.core.log.names import METADATA_TOPIC
 from penstock.core.metadata.image import Image, TopicImage
 from penstock.core.metadata.topics import is_legal_name
-from penstock.core.node.connection import Connection
-from penstock.core.node.internal_topics import create_missing
+from penstock.core.node.membership.internal_topics import create_missing
 from penstock.core.node.node import Node
-from penstock.core.node.slots import PENDING, Answer, Api, Slot
+from penstock.core.node.serving.access import Operation, Resource, Touches, on_topics
+from penstock.core.node.serving.api import PENDING, Answer, Api
+from penstock.core.node.serving.authorizing import Question
+from penstock.core.node.serving.connection import Connection
+from penstock.core.node.serving.slots import Slot
 from penstock.core.partition.partition import INTERNAL_TOPICS
 from penstock.core.wire.api.metadata import (
     MetadataRequest,
@@ -24,7 +33,11 @@ from penstock.core.wire.api.metadata import (
     MetadataResponseTopic,
 )
 from penstock.core.wire.fields import ZERO_UUID
+from penstock.core.wire.schema import Response
 
+PARTITIONS_PER_TURN_MAX = 500
+"""About a millisecond of work; a topic alone counts as some."""
+TOPIC_COST = 5
 NO_OPERATIONS = -(2**31)
 SETTLING_MS = 20
 """How long a process takes to die, from the first connection that closes to the last."""
@@ -40,12 +53,15 @@ LISTENER_ERROR_SINCE = 6
 def handle(node: Node, request: MetadataRequest, slot: Slot) -> Answer:
     if slot.version < 12 and any(topic.name is None or topic.topic_id != ZERO_UUID for topic in request.topics or ()):
         return _refused(node, request)
+    if request.topics:
+        request.topics = _each_once(request.topics)
+    slot.connection.charge(len(node.image.topics if (asked := _asked_for(request, slot.version)) is None else asked))
     missing = _to_create(node, request, slot.version)
     if not missing:
         return _tell(node, request, slot)
 
     def created(code: ErrorCode) -> None:
-        slot.reply(respond(node, request, slot))
+        node.run_steps(slot, respond(node, request, slot))
 
     create_missing(node, missing, created)
     return PENDING
@@ -65,7 +81,7 @@ def _tell(node: Node, request: MetadataRequest, slot: Slot) -> Answer:
         if node.now_ms < until_ms and _awaits_leaders(node, request, slot.version):
             node.deadlines.at(node.now_ms + SETTLING_MS, look)
         else:
-            slot.reply(respond(node, request, slot))
+            node.run_steps(slot, respond(node, request, slot))
 
     node.deadlines.at(node.now_ms + SETTLING_MS, look)
     return PENDING
@@ -88,6 +104,10 @@ def _awaits_leaders(node: Node, request: MetadataRequest, version: int) -> bool:
 def _asked_for(request: MetadataRequest, version: int) -> list[MetadataRequestTopic] | None:
     """None: for all."""
     return request.topics or None if version == 0 else request.topics
+
+
+def _each_once(topics: list[MetadataRequestTopic]) -> list[MetadataRequestTopic]:
+    return list({(topic.name, topic.topic_id): topic for topic in topics}.values())
 
 
 def _find(image: Image, wanted: MetadataRequestTopic) -> TopicImage | None:
@@ -113,26 +133,22 @@ def _to_create(node: Node, request: MetadataRequest, version: int) -> list[str]:
     if version >= 4 and not request.allow_auto_topic_creation:
         return []
     names = {topic.name for topic in request.topics if topic.name is not None and topic.topic_id == ZERO_UUID}
+    names.discard(METADATA_TOPIC)
     return sorted(name for name in names if node.image.topic(name) is None and is_legal_name(name))
 
 
-def respond(node: Node, request: MetadataRequest, slot: Slot) -> MetadataResponse:
-    listener = slot.connection.listener
-    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NO_OPERATIONS
+def respond(node: Node, request: MetadataRequest, slot: Slot) -> Steps[MetadataResponse]:
+    listener = slot.context.listener
+    topics = yield from _topics(node, request, slot)
     return MetadataResponse(
         brokers=_brokers(node, listener),
         cluster_id=node.meta.cluster_id,
         controller_id=node.node_id,
-        topics=[_with_operations(topic, operations) for topic in _topics(node, request, slot)],
+        topics=topics,
         cluster_authorized_operations=(
-            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NO_OPERATIONS
+            cluster_operations(node, slot) if request.include_cluster_authorized_operations else NO_OPERATIONS
         ),
     )
-
-
-def _with_operations(topic: MetadataResponseTopic, operations: int) -> MetadataResponseTopic:
-    topic.topic_authorized_operations = operations
-    return topic
 
 
 def _brokers(node: Node, listener: str) -> list[MetadataResponseBroker]:
@@ -147,24 +163,30 @@ def _brokers(node: Node, listener: str) -> list[MetadataResponseBroker]:
     ]
 
 
-def _topics(node: Node, request: MetadataRequest, slot: Slot) -> list[MetadataResponseTopic]:
+def _topics(node: Node, request: MetadataRequest, slot: Slot) -> Steps[list[MetadataResponseTopic]]:
     image = node.image
     reachable = Reachable(
         image,
-        slot.connection.listener,
+        slot.context.listener,
         says_listener=slot.version >= LISTENER_ERROR_SINCE,
         absent=node.cluster.absent(),
     )
-    asked = _asked_for(request, slot.version)
+    turns, told = Turns(PARTITIONS_PER_TURN_MAX), []
+    asked: Iterable[MetadataRequestTopic] | None = _asked_for(request, slot.version)
     if asked is None:
-        return [_described(topic, reachable) for _, topic in sorted(image.topics.items())]
-    return [_asked(node, image, wanted, reachable) for wanted in asked]
+        asked = (MetadataRequestTopic(name=name) for name in sorted(image.topics))
+    for wanted in asked:
+        yield from turns.spend(TOPIC_COST)
+        found = _find(image, wanted)
+        topic = _unknown(node, wanted) if found is None else (yield from _described(found, reachable, turns))
+        topic.topic_authorized_operations = NO_OPERATIONS
+        if request.include_topic_authorized_operations and topic.name is not None:
+            topic.topic_authorized_operations = operations(node, slot, Resource.TOPIC, topic.name)
+        told.append(topic)
+    return told
 
 
-def _asked(node: Node, image: Image, wanted: MetadataRequestTopic, reachable: Reachable) -> MetadataResponseTopic:
-    topic = _find(image, wanted)
-    if topic is not None:
-        return _described(topic, reachable)
+def _unknown(node: Node, wanted: MetadataRequestTopic) -> MetadataResponseTopic:
     if wanted.topic_id != ZERO_UUID:
         code = node.error("Metadata", ErrorCode.UNKNOWN_TOPIC_ID)
         return MetadataResponseTopic(error_code=code, name=None, topic_id=wanted.topic_id)
@@ -173,25 +195,72 @@ def _asked(node: Node, image: Image, wanted: MetadataRequestTopic, reachable: Re
     return MetadataResponseTopic(error_code=node.error("Metadata", code), name=name)
 
 
-def _described(topic: TopicImage, reachable: Reachable) -> MetadataResponseTopic:
+def _described(topic: TopicImage, reachable: Reachable, turns: Turns) -> Steps[MetadataResponseTopic]:
+    partitions: list[MetadataResponsePartition] = []
+    for first in range(0, len(topic), PARTITIONS_PER_TURN_MAX):
+        some = range(first, min(first + PARTITIONS_PER_TURN_MAX, len(topic)))
+        yield from turns.spend(len(some))
+        partitions += [_partition(topic, index, reachable) for index in some]
     return MetadataResponseTopic(
         error_code=0,
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=[
-            MetadataResponsePartition(
-                error_code=reachable.error(topic.leaders[index]),
-                partition_index=index,
-                leader_id=reachable.leader(topic.leaders[index]),
-                leader_epoch=topic.leader_epochs[index],
-                replica_nodes=list(topic.replicas[index]),
-                isr_nodes=list(topic.isrs[index]),
-                offline_replicas=reachable.offline(topic, index),
-            )
-            for index in range(len(topic))
-        ],
+        partitions=partitions,
     )
 
 
-API = Api(MetadataRequest, range(14), handle)
+def _partition(topic: TopicImage, index: int, reachable: Reachable) -> MetadataResponsePartition:
+    leader = topic.leaders[index]
+    return MetadataResponsePartition(
+        error_code=reachable.error(leader),
+        partition_index=index,
+        leader_id=reachable.leader(leader),
+        leader_epoch=topic.leader_epochs[index],
+        replica_nodes=list(topic.replicas[index]),
+        isr_nodes=list(topic.isrs[index]),
+        offline_replicas=reachable.offline(topic, index),
+    )
+
+
+def authorize(question: Question) -> Response | None:
+    """Of all topics everybody is told those that he may look at. Who asks for a topic that is not there yet must be
+    allowed to create it."""
+    request, version = question.request, question.version
+
+    def leave_out(answer: MetadataResponse) -> None:
+        answer.topics = [
+            each for each in answer.topics if question.may(Operation.DESCRIBE, Resource.TOPIC, each.name or "")
+        ]
+
+    if _asked_for(request, version) is None:
+        question.after.append(leave_out)
+        return None
+    request.topics = _each_once(request.topics)
+    creates = question.is_creating and (version < 4 or request.allow_auto_topic_creation)
+
+    def verdict(topic: MetadataRequestTopic) -> ErrorCode | None:
+        name = topic.name if topic.topic_id == ZERO_UUID else question.topic_name(topic.topic_id)
+        if name is None:
+            return None
+        allowed = question.may(Operation.DESCRIBE, Resource.TOPIC, name)
+        if allowed and creates and not question.has_topic(name):
+            allowed = question.may_touch(CREATE, name)
+        return None if allowed else ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    def judged() -> None:
+        if not request.topics:
+            # The oldest version says by the same that it wants all of them.
+            question.after.insert(0, lambda answer: answer.topics.clear())
+
+    return question.set_aside("topics", verdict, goes_on=True, then=judged)
+
+
+CREATE = Touches(Operation.CREATE, Resource.TOPIC, "topics.name", unless=Touches(Operation.CREATE, Resource.CLUSTER))
+API = Api(
+    MetadataRequest,
+    range(14),
+    handle,
+    (*on_topics(Operation.DESCRIBE, "topics.name", "topics.topic_id"), CREATE),
+    authorize=authorize,
+)

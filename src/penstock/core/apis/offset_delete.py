@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from penstock.core.apis.asking import ask
-from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.apis.places import by_coordinator
+from penstock.core.node.serving.access import Operation, on_groups, on_topics
+from penstock.core.node.serving.api import Api
 from penstock.core.wire.api.offset_delete import OffsetDeleteRequest
 
-
-def handle(node: Node, request: OffsetDeleteRequest, slot: Slot) -> Answer:
-    return ask(
-        node,
-        request.group_id,
-        request,
-        slot,
-        lambda shard: shard.offset_delete(node.now_ms, request, slot.version, slot),
-    )
-
-
-API = Api(OffsetDeleteRequest, range(1), handle)
+API = Api(
+    OffsetDeleteRequest,
+    range(1),
+    by_coordinator(ask),
+    on_groups(Operation.DELETE, "group_id") + on_topics(Operation.READ, "topics.name"),
+)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from penstock.core.apis.lookup import find_partition
 from penstock.core.base.errors import ApiError
 from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.node.serving.access import Operation, Resource, Touches
+from penstock.core.node.serving.api import Answer, Api
+from penstock.core.node.serving.slots import Slot
 from penstock.core.partition.divergence import end_of_epoch
 from penstock.core.wire.api.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -36,4 +38,7 @@ def _end(node: Node, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOf
     return EpochEndOffset(error_code=0, partition=wanted.partition, leader_epoch=epoch, end_offset=end_offset)
 
 
-API = Api(OffsetForLeaderEpochRequest, range(2, 5), handle)
+DESCRIBE = Touches(
+    Operation.DESCRIBE, Resource.TOPIC, "topics.topic", unless=Touches(Operation.CLUSTER_ACTION, Resource.CLUSTER)
+)
+API = Api(OffsetForLeaderEpochRequest, range(2, 5), handle, (DESCRIBE,))

@@ -12,9 +12,9 @@ from typing import cast
 from penstock.core.apis.pending_produce import NO_OFFSET
 from penstock.core.base.errors import ErrorCode
 from penstock.core.node.deadlines import Deadline
-from penstock.core.node.leader_hints import PRODUCE_HINTS_SINCE, hint_producer
 from penstock.core.node.node import Node
-from penstock.core.node.slots import Slot
+from penstock.core.node.serving.leader_hints import PRODUCE_HINTS_SINCE, hint_producer
+from penstock.core.node.serving.slots import Slot
 from penstock.core.partition.partition import Appended, Partition
 from penstock.core.wire.api.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from penstock.core.wire.frames import response_frame
@@ -30,9 +30,12 @@ Template = tuple[bytes, bytes, int]
 """What stands before the offsets, what stands behind them, and the size that the frame says it has."""
 
 
-def replies(partition: Partition, version: int, correlation_ids: list[int], appended: list[Appended]) -> bytes:
+def replies(
+    partition: Partition, version: int, correlation_ids: list[int], appended: list[Appended], throttle_ms: int
+) -> bytes:
     """One after the other, for as many requests as were appended."""
-    before, behind, size = partition.templates.get(version) or _template(partition, version)
+    template = None if throttle_ms else partition.templates.get(version)
+    before, behind, size = template or _template(partition, version, throttle_ms)
     start_offset = partition.log.start_offset
     parts: list[bytes] = []
     for correlation_id, (base_offset, _, time_ms) in zip(correlation_ids, appended, strict=False):
@@ -71,8 +74,9 @@ class ParkedRun:
             # The producer has heard already that its time is up.
             return
         deadline.cancel()
+        throttle_ms = self._slot.throttle_ms
         if error is ErrorCode.NONE:
-            frames = replies(partition, self._slot.version, self._correlation_ids, self._appended)
+            frames = replies(partition, self._slot.version, self._correlation_ids, self._appended, throttle_ms)
         else:
             frames = self._failures(error, partition.counted_end if self._acks == 1 else partition.high_watermark)
         self._slot.reply_frame(frames)
@@ -87,21 +91,24 @@ class ParkedRun:
             result = _result(partition, appended.base_offset, appended.append_time_ms, partition.log.start_offset)
             if appended.next_offset > reached_offset:
                 result.error_code, result.base_offset = error, NO_OFFSET
-            response = ProduceResponse(responses=[_topic(partition, result)])
+            throttle_ms = self._slot.throttle_ms
+            response = ProduceResponse(responses=[_topic(partition, result)], throttle_time_ms=throttle_ms)
             if self._slot.version >= PRODUCE_HINTS_SINCE:
-                hint_producer(self._node.image, self._slot.connection.listener, response)
+                hint_producer(self._node.image, self._slot.context.listener, response)
             frames += cast(list[bytes], response_frame(response, self._slot.version, correlation_id))
         return b"".join(frames)
 
 
-def _template(partition: Partition, version: int) -> Template:
+def _template(partition: Partition, version: int, throttle_ms: int) -> Template:
     """Encode the reply the general way with a mark for the base offset, and cut it there."""
-    response = ProduceResponse(responses=[_topic(partition, _result(partition, _MARK, 0, 0))])
+    result = _result(partition, _MARK, 0, 0)
+    response = ProduceResponse(responses=[_topic(partition, result)], throttle_time_ms=throttle_ms)
     encoded = b"".join(response_frame(response, version, 0))  # type: ignore[arg-type]  # no records, so only bytes
     at = encoded.rindex(_MARK.to_bytes(8, "big"))
     width = _OFFSETS_AND_START.size if version >= START_OFFSET_FROM else _OFFSETS.size
     template = encoded[_FRAME.size : at], encoded[at + width :], len(encoded) - 4
-    partition.templates[version] = template
+    if not throttle_ms:
+        partition.templates[version] = template
     return template
 
 

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from penstock.core.apis.asking import ask
-from penstock.core.node.node import Node
-from penstock.core.node.slots import Answer, Api, Slot
+from penstock.core.apis.places import by_coordinator
+from penstock.core.node.serving.access import Operation, on_groups
+from penstock.core.node.serving.api import Api
 from penstock.core.wire.api.sync_group import SyncGroupRequest
 
-
-def handle(node: Node, request: SyncGroupRequest, slot: Slot) -> Answer:
-    return ask(
-        node,
-        request.group_id,
-        request,
-        slot,
-        lambda shard: shard.sync_group(node.now_ms, request, slot.version, slot),
-    )
-
-
-API = Api(SyncGroupRequest, range(6), handle)
+API = Api(SyncGroupRequest, range(6), by_coordinator(ask), on_groups(Operation.READ, "group_id"))

@@ -2,78 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 
+import penstock.core.apis as apis_package
 from penstock.core.base.ports import Entropy, Files, Network
 from penstock.core.base.settings import BrokerSettings
+from penstock.core.node import lifecycle
 from penstock.core.node.node import Node
-from penstock.core.node.slots import Api
-
-_MODULES = (
-    "produce",
-    "fetch",
-    "list_offsets",
-    "metadata",
-    "offset_commit",
-    "offset_fetch",
-    "find_coordinator",
-    "join_group",
-    "heartbeat",
-    "leave_group",
-    "sync_group",
-    "describe_groups",
-    "list_groups",
-    "api_versions",
-    "create_topics",
-    "delete_topics",
-    "delete_records",
-    "init_producer_id",
-    "offset_for_leader_epoch",
-    "describe_configs",
-    "alter_configs",
-    "describe_log_dirs",
-    "create_partitions",
-    "delete_groups",
-    "elect_leaders",
-    "incremental_alter_configs",
-    "alter_partition_reassignments",
-    "list_partition_reassignments",
-    "offset_delete",
-    "vote",
-    "begin_quorum_epoch",
-    "end_quorum_epoch",
-    "describe_quorum",
-    "alter_partition",
-    "update_features",
-    "envelope",
-    "fetch_snapshot",
-    "describe_cluster",
-    "describe_producers",
-    "broker_registration",
-    "broker_heartbeat",
-    "unregister_broker",
-    "allocate_producer_ids",
-    "controller_registration",
-    "list_config_resources",
-    "describe_topic_partitions",
-    "add_raft_voter",
-    "remove_raft_voter",
-    "update_raft_voter",
-)
+from penstock.core.node.observing.event_log import Tell
+from penstock.core.node.serving.api import Api
+from penstock.core.records.schema_ids import MakeCheck
+from penstock.core.wire.api_table import APIS
 
 
-def load_apis() -> dict[int, Api]:
-    apis: list[Api] = [import_module(f"penstock.core.apis.{name}").API for name in _MODULES]
-    return {api.key: api for api in apis}
+def load_apis(with_unstable: bool = False) -> dict[int, Api[Node]]:
+    """An API is served if there is a file with its name; `with_unstable` in versions, too, that are not final."""
+    return {api.key: api if with_unstable else api.in_final_versions() for api in _written_apis()}
+
+
+@cache
+def _written_apis() -> tuple[Api[Node], ...]:
+    """Looked for once: a simulated world starts many nodes in one process."""
+    written = {each.name for each in iter_modules(apis_package.__path__)}
+    modules = [facts.module for facts in APIS.values() if facts.module in written]
+    return tuple(import_module(f"{apis_package.__name__}.{name}").API for name in modules)
 
 
 def make_node(
     settings: BrokerSettings,
     files: Files,
     entropy: Entropy,
-    log: Callable[[str, str], None] = lambda level, text: None,
+    tell: Tell = lambda fact: None,
     network: Network | None = None,
+    make_check: MakeCheck | None = None,
 ) -> Node:
-    """A node that serves every API in the table. Without a network it can ask nobody, and stands alone."""
-    return Node(settings, files, entropy, load_apis(), log, network)
+    """A node that serves every API in the table. Without a network it can ask nobody, and stands alone; `make_check`
+    reads payloads by schemas."""
+    apis = load_apis(settings["unstable.api.versions.enable"])
+    node = Node(settings, files, entropy, apis, lifecycle, tell, network)
+    node.make_check = make_check
+    return node

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.core.apis.forwarded import ask_controller, forwarded
-from penstock.core.node.slots import Api
+from penstock.core.apis.places import by_controller
+from penstock.core.node.serving.access import Operation, on_cluster
+from penstock.core.node.serving.api import Api
 from penstock.core.wire.api.unregister_broker import UnregisterBrokerRequest
 
-API = Api(UnregisterBrokerRequest, range(1), forwarded(ask_controller))
+API = Api(
+    UnregisterBrokerRequest,
+    range(1),
+    by_controller(lambda active, asked: active.membership.unregister(asked)),
+    on_cluster(Operation.ALTER),
+)

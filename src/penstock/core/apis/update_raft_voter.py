@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.core.apis.quorum_requests import ask_quorum
-from penstock.core.node.slots import Api
+from penstock.core.apis.places import BY_QUORUM
+from penstock.core.node.serving.access import CLUSTER_ACTION
+from penstock.core.node.serving.api import Api
 from penstock.core.wire.api.update_raft_voter import UpdateRaftVoterRequest
 
-API = Api(UpdateRaftVoterRequest, range(1), ask_quorum)
+API = Api(UpdateRaftVoterRequest, range(1), BY_QUORUM, CLUSTER_ACTION)

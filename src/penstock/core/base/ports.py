@@ -7,19 +7,21 @@ on it, because the simulator's disks keep exactly that promise and not a bit mor
 - `Sync` done means *Synced*: what was written before it survives power loss.
 - `Rename`, `Unlink` and the creation of a file survive power loss only after a `SyncDir` of their directory.
 - `SyncTree` is a `Sync` of every file and a `SyncDir` of every directory below a path, at the price of a few.
+- An operation that fails for want of a descriptor or of memory (`FileFailure.is_passing`) has done nothing.
 - A failed `Append` may have left part of its bytes behind; a failed `Sync` is never repeated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from errno import EDQUOT, ENOSPC
-from typing import Any, Final, Protocol, TypeVar
+from errno import EAGAIN, EDQUOT, EINTR, EIO, EMFILE, ENFILE, ENODEV, ENOMEM, ENOSPC, ENXIO, EROFS
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from penstock.core.base.values import frozen
 
 Buffer = bytes | bytearray | memoryview
 Done = Callable[[object], None]
+PASSING: Final = (EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR)
 
 
 class File:
@@ -66,6 +68,21 @@ class FileFailure(Exception):
     def lacks_room(self) -> bool:
         """Whether it may well succeed once something was removed."""
         return self.errno in (ENOSPC, EDQUOT)
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether nothing was done, for want of a descriptor or of memory: the same may succeed a moment later."""
+        return self.errno in PASSING
+
+    @property
+    def is_disks_end(self) -> bool:
+        """Whether a change that met this was refused by a disk that has failed, and takes no other one either."""
+        return self.errno in (EIO, EROFS, ENXIO, ENODEV)
+
+
+def found_no_room(outcome: object) -> bool:
+    """Whether something was not done for want of room."""
+    return isinstance(outcome, FileFailure) and outcome.lacks_room
 
 
 @frozen
@@ -214,9 +231,11 @@ class Job:
 
 @frozen
 class RunJob:
-    """Run a job elsewhere; gives its return value."""
+    """Run a job elsewhere; gives its return value. `is_awaited`: somebody waits for it, so it does not stand in line
+    with those that keep house for minutes."""
 
     job: Job
+    is_awaited: bool = False
 
 
 FileOp = (
@@ -267,6 +286,25 @@ class Files(Protocol):
         ...
 
 
+class RuntimeNote(Protocol):
+    """A few bytes outside of the disk, for one data folder: they survive the process, and not the boot of its machine.
+    No call fails; what could not be written is not there."""
+
+    def read(self) -> bytes | None: ...
+    def write(self, data: bytes) -> None: ...
+    def remove(self) -> None: ...
+
+
+class NoNote:
+    """A machine that has no such place."""
+
+    def read(self) -> bytes | None:
+        return None
+
+    def write(self, data: bytes) -> None: ...
+    def remove(self) -> None: ...
+
+
 class Entropy(Protocol):
     """Chance, given from outside so that a seed can replay it."""
 
@@ -310,6 +348,32 @@ class WireEvents(Protocol):
 class Network(Protocol):
     """The way to other nodes."""
 
-    def dial(self, host: str, port: int, events: WireEvents) -> Wire:
-        """Begin to connect. What comes of it is told in later events, never in this one."""
+    def dial(self, host: str, port: int, events: WireEvents, listener: str = "") -> Wire:
+        """Begin to connect. What comes of it is told in later events, never in this one. `listener` names the one that
+        is called, whose settings say whether the wire is encrypted; without it, it is only looked whether somebody
+        listens."""
         ...
+
+
+class Signature(NamedTuple):
+    """Of a token, to be checked: `key_id` is the name of the key, if the token says one."""
+
+    algorithm: str
+    key_id: str | None
+    signed: bytes
+    signature: bytes
+
+
+class SigningKeys(Protocol):
+    """The keys of those who make tokens, as they are now."""
+
+    def refusal(self, listener: str, signature: Signature) -> str | None:
+        """Why a signature is not one of those whom a listener trusts, or None if it is."""
+        ...
+
+
+class NoKeys:
+    """Nobody is trusted."""
+
+    def refusal(self, listener: str, signature: Signature) -> str | None:
+        return "there are no keys"

@@ -13,33 +13,46 @@ from typing import Any, Final, TypeVar
 
 from penstock.core.base.ports import (
     LATER,
+    Append,
     Done,
     FileFailure,
     FileOp,
     Files,
+    MakeDir,
     Pause,
+    RemoveDir,
+    Rename,
+    RenameDir,
+    RunJob,
     Steps,
     Sync,
     SyncDir,
     SyncTree,
     Together,
+    Truncate,
+    Unlink,
 )
 
+A = TypeVar("A")
+B = TypeVar("B")
 T = TypeVar("T")
 SYNCS: Final = (Sync, SyncDir, SyncTree)
+CHANGES: Final = (Append, Truncate, Rename, Unlink, MakeDir, RemoveDir, RenameDir)
 MAY_TELL_OF_FAILURE: Final = (FileFailure, list)
 
 
 class Tasks:
     """Drives generators of file operations over a `Files` port."""
 
-    __slots__ = ("_files", "on_sync_failed", "running")
+    __slots__ = ("_files", "later", "on_disk_failed", "running")
 
     def __init__(self, files: Files) -> None:
         self._files = files
         self.running: set[_Task] = set()
         # Whatever becomes of the steps that asked for it: from then on nobody knows what the disk holds.
-        self.on_sync_failed: Callable[[], None] = lambda: None
+        # How to do something a moment later; without it, what lacks a descriptor or memory fails.
+        self.later: Callable[[Callable[[], None]], None] | None = None
+        self.on_disk_failed: Callable[[], None] = lambda: None
 
     def run(self, steps: Steps[Any], done: Callable[[Any], None] | None = None) -> None:
         """Drive `steps` to its end; `done` gets the return value, or the exception that ended it."""
@@ -58,21 +71,53 @@ class _Task:
     def resume(self, result: object) -> None:
         """Feed one result and go on while operations finish inline (a loop, so that depth stays constant)."""
         steps, tasks, op = self._steps, self._tasks, self._op
+        if isinstance(result, MAY_TELL_OF_FAILURE) and self._tries_again(op, result):
+            return
         try:
             while True:
-                if isinstance(result, MAY_TELL_OF_FAILURE) and _has_failed_to_sync(op, result):
-                    tasks.on_sync_failed()
+                if isinstance(result, MAY_TELL_OF_FAILURE) and _has_failed(op, result):
+                    tasks.on_disk_failed()
                 op = steps.throw(result) if isinstance(result, FileFailure) else steps.send(result)
                 result = tasks._files.perform(op, self.resume)
                 if result is LATER:
                     self._op = op
                     tasks.running.add(self)
                     return
+                if isinstance(result, MAY_TELL_OF_FAILURE) and self._tries_again(op, result):
+                    return
         except StopIteration as stop:
             outcome = stop.value
         except Exception as error:
             outcome = error
         self._finish(outcome)
+
+    def _tries_again(self, op: FileOp | None, result: object) -> bool:
+        """Whether something was not done for want of a descriptor or of memory, and will be asked for again."""
+        tasks = self._tasks
+        if tasks.later is None or op is None or isinstance(op, RunJob) or not _lacks_means(result):
+            return False
+        self._op = op
+        tasks.running.add(self)
+        tasks.later(partial(self._again, op, result))
+        return True
+
+    def _again(self, op: FileOp, result: object) -> None:
+        """Ask once more; of several operations, for those that were not done."""
+        assert self._tasks.later is not None
+        again, done = op, self.resume
+        if isinstance(op, Together) and isinstance(result, list):
+            numbers = [number for number, each in enumerate(result) if _lacks_means(each)]
+            again = Together([op.ops[number] for number in numbers])
+            done = partial(self._filled_in, result, numbers)
+        found = self._tasks._files.perform(again, done)
+        if found is not LATER:
+            done(found)
+
+    def _filled_in(self, results: list[object], numbers: list[int], found: object) -> None:
+        assert isinstance(found, list)
+        for number, each in zip(numbers, found, strict=True):
+            results[number] = each
+        self.resume(results)
 
     def _finish(self, outcome: Any) -> None:
         self._tasks.running.discard(self)
@@ -82,10 +127,44 @@ class _Task:
             raise outcome
 
 
-def _has_failed_to_sync(op: FileOp | None, result: object) -> bool:
+def _lacks_means(result: object) -> bool:
+    if isinstance(result, list):
+        return any(isinstance(each, FileFailure) and each.is_passing for each in result)
+    return isinstance(result, FileFailure) and result.is_passing
+
+
+def _has_failed(op: FileOp | None, result: object) -> bool:
+    """Whether a sync was tried in vain, or a change was refused as only a disk refuses it that has failed."""
     if isinstance(op, Together) and isinstance(result, list):
-        return any(_has_failed_to_sync(*each) for each in zip(op.ops, result, strict=True))
-    return isinstance(op, SYNCS) and isinstance(result, FileFailure)
+        return any(_has_failed(*each) for each in zip(op.ops, result, strict=True))
+    if not isinstance(result, FileFailure) or result.is_passing:
+        return False
+    return isinstance(op, SYNCS) or (isinstance(op, CHANGES) and result.is_disks_end)
+
+
+def map_in_turns(items: Sequence[A], each: Callable[[A], B], per_turn_max: int) -> Steps[list[B]]:
+    """What `each` makes of the items, so many of them at a time. Few are done at once."""
+    made: list[B] = []
+    for at in range(0, len(items), per_turn_max):
+        if at:
+            yield Pause()
+        made += map(each, items[at : at + per_turn_max])
+    return made
+
+
+class Turns:
+    """So much work in a turn, where things are of different size: `yield from turns.spend(n)` before doing n."""
+
+    __slots__ = ("_left", "_per_turn_max")
+
+    def __init__(self, per_turn_max: int) -> None:
+        self._per_turn_max = self._left = per_turn_max
+
+    def spend(self, count: int) -> Steps[None]:
+        if count > self._left < self._per_turn_max:
+            yield Pause()
+            self._left = self._per_turn_max
+        self._left -= count
 
 
 def expect_no_mistake(outcome: object) -> None:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from penstock.core.groups.routing import partition_for_group
+from penstock.core.wire.api.consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from penstock.core.wire.api.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from penstock.core.wire.api.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from penstock.core.wire.api.list_groups import ListGroupsResponse
@@ -68,6 +69,17 @@ def split_describe_groups(request: DescribeGroupsRequest, partition_count: int) 
 
 def merge_describe_groups(parts: Iterable[DescribeGroupsResponse]) -> DescribeGroupsResponse:
     return DescribeGroupsResponse(groups=[group for part in parts for group in part.groups])
+
+
+def split_consumer_describe(
+    request: ConsumerGroupDescribeRequest, partition_count: int
+) -> dict[int, ConsumerGroupDescribeRequest]:
+    shards = _by_shard(request.group_ids, partition_count)
+    return {shard: ConsumerGroupDescribeRequest(group_ids=group_ids) for shard, group_ids in shards.items()}
+
+
+def merge_consumer_describe(parts: Iterable[ConsumerGroupDescribeResponse]) -> ConsumerGroupDescribeResponse:
+    return ConsumerGroupDescribeResponse(groups=[group for part in parts for group in part.groups])
 
 
 def split_delete_groups(request: DeleteGroupsRequest, partition_count: int) -> dict[int, DeleteGroupsRequest]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from penstock.core.base.values import frozen
 
 _MINUTE_MS = 60_000
@@ -18,6 +20,14 @@ class GroupSettings:
     group_members_max: int = 2**31 - 1  # group.max.size
     offset_metadata_chars_max: int = 4096  # offset.metadata.max.bytes, which Kafka compares with characters
     offsets_retention_ms: int = 7 * _DAY_MS  # offsets.retention.minutes
+    batch_bytes_max: int = 1_048_588  # message.max.bytes, which bounds what one request may write
+    consumer_session_timeout_ms: int = 45_000  # group.consumer.session.timeout.ms
+    consumer_heartbeat_interval_ms: int = 5_000  # group.consumer.heartbeat.interval.ms
+    consumer_members_max: int = 2**31 - 1  # group.consumer.max.size
+    consumer_assignors: tuple[str, ...] = ("uniform", "range")  # group.consumer.assignors
+    consumer_assignment_interval_ms: Callable[[], int] = lambda: (
+        1_000
+    )  # group.consumer.assignment.interval.ms, as it is now
     # The rest are not broker keys. A sweep hands out its tombstones in batches of about this many.
     sweep_records_max: int = 1_000
     # A newcomer does not know its member id before the reply, so it cannot send heartbeats; this

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 NO_TOPIC_ID: Final = bytes(16)
@@ -13,3 +14,6 @@ class TopicLookup(Protocol):
     def name_of(self, topic_id: bytes) -> str | None: ...
     def id_of(self, name: str) -> bytes | None: ...
     def partition_count(self, name: str) -> int | None: ...
+    def names(self) -> Sequence[str]:
+        """Of all topics that a pattern may describe: internal ones are not among them."""
+        ...

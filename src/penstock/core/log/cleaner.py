@@ -10,8 +10,10 @@ from penstock.core.log.flushing import flush
 from penstock.core.log.packing import packing_of
 from penstock.core.log.producers import Producer
 from penstock.core.log.reader import aborted_transactions
+from penstock.core.log.rewriting import Unreadable
 from penstock.core.log.segment import RELATIVE_OFFSET_MAX, Segment
 from penstock.core.log.swapping import install, source_of
+from penstock.core.records.errors import CorruptBatch
 
 if TYPE_CHECKING:
     from penstock.core.log.log import Log
@@ -64,7 +66,8 @@ def dirtiness(log: Log, now_ms: int, upto_offset: int) -> Steps[Dirtiness]:
     found = Dirtiness(first_dirty, end_offset, clean_bytes, dirty_bytes, False)
     overdue = now_ms - oldest_ms > max(settings.max_compaction_lag_ms, _NO_LAG_MS)
     is_due = dirty_bytes > 0 and (overdue or found.ratio > settings.min_cleanable_dirty_ratio)
-    return found._replace(is_due="compact" in settings.cleanup_policy and is_due)
+    is_cleanable = "compact" in settings.cleanup_policy and not _is_uncleanable(log)
+    return found._replace(is_due=is_cleanable and is_due)
 
 
 def _is_too_young(segment: Segment, youngest_ms: int) -> Steps[bool]:
@@ -74,7 +77,7 @@ def _is_too_young(segment: Segment, youngest_ms: int) -> Steps[bool]:
 
 def clean(log: Log, now_ms: int, upto_offset: int, keys_max: int) -> Steps[Cleaned | None]:
     """One round of compaction; None where other maintenance is under way, or there is nothing to do."""
-    if log.is_maintaining or log.is_cleaning or log.is_packing or log.blocked is not None:
+    if log.is_maintaining or log.is_cleaning or log.is_packing or log.blocked is not None or _is_uncleanable(log):
         return None
     log.is_cleaning = True
     # Taken now, while nothing is in doubt: what producers append from here on is above all that is cleaned.
@@ -87,7 +90,10 @@ def clean(log: Log, now_ms: int, upto_offset: int, keys_max: int) -> Steps[Clean
             yield from flush(log)
         groups = group_segments(log, found.end_offset)
         plan = yield from _plan(log, groups, found, now_ms, keys_max, producers)
-        result: Result = yield RunJob(Job(compact_segments, (plan,)))
+        result: Result | Unreadable = yield RunJob(Job(compact_segments, (plan,)))
+        if isinstance(result, Unreadable):
+            _leave(log, result)
+            return None
         if not (yield from install(log, groups, result.segments, now_ms)):
             return None
         log.cleaned_offset = result.end_offset
@@ -98,6 +104,18 @@ def clean(log: Log, now_ms: int, upto_offset: int, keys_max: int) -> Steps[Clean
         raise
     finally:
         log.is_cleaning = False
+
+
+def _is_uncleanable(log: Log) -> bool:
+    return any(segment.uncleanable for segment in log.segments)
+
+
+def _leave(log: Log, damage: Unreadable) -> None:
+    """Nothing is decided by bytes that are not what was written. The log is left as it is until the damaged segment is
+    gone, or the node is started again."""
+    segments = (segment for segment in reversed(log.segments) if segment.base_offset <= damage.offset)
+    next(segments, log.segments[0]).uncleanable = True
+    log.context.on_corrupt(log, CorruptBatch(damage.why, offset=damage.offset), damage.offset)
 
 
 def _known(producer: Producer) -> KnownProducer:

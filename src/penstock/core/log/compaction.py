@@ -14,10 +14,20 @@ from typing import Final, NamedTuple
 from penstock.core.base.ports import Buffer, JobFiles
 from penstock.core.log.compaction_txns import TransactionFilter
 from penstock.core.log.packing import Packing, pack
-from penstock.core.log.rewriting import Fields, Output, Rewritten, Source, read_batches
+from penstock.core.log.rewriting import (
+    Fields,
+    Output,
+    Rewritten,
+    Source,
+    Unreadable,
+    discard,
+    read_batches,
+    unreadable,
+)
 from penstock.core.log.txn_index import AbortedTransaction
 from penstock.core.records.batch import CODEC_MASK, CONTROL_BIT, HEADER_BYTES, TRANSACTIONAL_BIT, BatchHeader
 from penstock.core.records.build import empty_batch, rebuild
+from penstock.core.records.errors import CorruptBatch
 from penstock.core.records.record import Span, read_body, spans_of
 
 KEYS_MAX: Final = 1_000_000
@@ -64,7 +74,17 @@ class Result(NamedTuple):
     bytes_written: int
 
 
-def compact_segments(files: JobFiles, plan: Plan) -> Result:
+def compact_segments(files: JobFiles, plan: Plan) -> Result | Unreadable:
+    """The job; where a segment is damaged, nothing is made of any."""
+    try:
+        return _compact(files, plan)
+    except CorruptBatch as error:
+        for group in plan.groups:
+            discard(files, plan.folder, group[0].base_offset)
+        return unreadable(error, plan.groups[0][0])
+
+
+def _compact(files: JobFiles, plan: Plan) -> Result:
     """Write a `.cleaned` segment for each group that the offset map reaches, synced and ready to be swapped in."""
     latest, end_offset = build_map(files, plan)
     copier = _Copier(plan, latest, end_offset)

@@ -42,7 +42,9 @@ class TransactionFilter:
             return False
         while self._ahead and self._ahead[-1].first_offset <= header.last_offset:
             entry = self._ahead.pop()
-            self._aborting.setdefault(entry.producer_id, _Aborted(entry))
+            # Whoever begins behind a marker does not meet it; what its producer has written since is not aborted by it.
+            if entry.last_offset >= header.base_offset:
+                self._aborting.setdefault(entry.producer_id, _Aborted(entry))
         if header.is_control:
             return self._is_marker_discardable(data, position, header)
         aborted = self._aborting.get(header.producer_id)

@@ -129,8 +129,10 @@ class IndexFile:
         yield Truncate(self.file, size_bytes)
 
     def replace(self, entries: bytes) -> Steps[None]:
-        """Put other entries in the place of all there are, leaving either the old file or the new one."""
+        """Put other entries in the place of all there are, leaving either the old file or the new one. Those that come
+        meanwhile stay behind them."""
         yield from self.settle()
+        replaced = len(self.pending)
         self.writing = True
         try:
             path = self.file.path
@@ -142,6 +144,6 @@ class IndexFile:
             self.writing = False
         self.file = fresh
         self.cache.drop(self)
-        self.pending.clear()
+        del self.pending[:replaced]
         self.stored_bytes = len(entries)
         self.synced = self.torn = False

@@ -60,6 +60,7 @@ class Log:
         "_recent_positions",
         "aborted_end",
         "active",
+        "awaits_first_sync",
         "blocked",
         "cleaned_offset",
         "context",
@@ -74,8 +75,6 @@ class Log:
         "is_maintaining",
         "is_new",
         "is_packing",
-        "is_repairing",
-        "is_rootless",
         "names_changed",
         "on_progress",
         "orphans",
@@ -91,6 +90,7 @@ class Log:
         "topic",
         "topic_id",
         "trash",
+        "undone",
         "unsynced_since_ms",
         "writes",
         "written_offset",
@@ -133,8 +133,8 @@ class Log:
         self.orphans = 0
         self.is_flushing = False
         self.flush_wanted = False
-        # A failed append is being undone: until then the producers have batches that the log has not.
-        self.is_repairing = False
+        # Why an append is being undone: until then the producers have batches that the log has not.
+        self.undone: FileFailure | None = None
         # Files are being renamed or removed; a job compacts, or packs, segments; the partition was deleted.
         self.is_maintaining = False
         self.is_cleaning = False
@@ -144,7 +144,7 @@ class Log:
         self.names_changed = False
         self.is_new = False
         # Writes to the next file are held until the name of the first one lasts.
-        self.is_rootless = False
+        self.awaits_first_sync = False
         self.trash: dict[str, tuple[int, File]] = {}
         self.unsynced_since_ms: int | None = None
         self._recent_offsets = array("q")
@@ -202,7 +202,7 @@ class Log:
         batches = self._accepted
         if not batches:
             return
-        held = bool(self.writes) or self.is_rootless
+        held = bool(self.writes) or self.awaits_first_sync
         if not held and self.context.files.append(self.active.log, batches, self._appended):
             self.written_offset = self.active.end_offset
         else:
@@ -223,8 +223,16 @@ class Log:
         self._recent_offsets = array("q")
         self._recent_positions = array("q")
 
+    def lower_cleaned(self) -> None:
+        """What takes the place of a lost end was never cleaned, and may hold tombstones."""
+        if self.cleaned_offset is not None:
+            self.cleaned_offset = min(self.cleaned_offset, self.end_offset)
+
     def _track_producer(self, batch: Buffer, header: BatchHeader, base_offset: int) -> None:
+        known = len(self.producers)
         aborted = replay_batch(self.producers, batch, 0, header, base_offset)
+        if len(self.producers) > known:
+            self.context.census.grew(self)
         if aborted is not None:
             self.active.aborted.append(aborted)
             self.aborted_end = base_offset + 1
@@ -241,7 +249,7 @@ class Log:
     @property
     def is_writing(self) -> bool:
         """Whether appends are in flight, or one that failed is being undone."""
-        return bool(self.writes) or self.is_repairing
+        return bool(self.writes) or self.undone is not None
 
     def written_bytes(self, segment: Segment) -> int:
         """What a segment's file holds for sure; appends in flight, even to one that is sealed by now, come behind that.
@@ -252,7 +260,9 @@ class Log:
         """Queue a write behind those in flight. One file's first write waits for the last one of the file before, so
         that after a crash the log is whole up to some offset and empty behind it."""
         writes = self.writes
-        held = self.is_rootless or (bool(writes) and (writes[-1].segment is not segment or writes[-1].data is not None))
+        held = self.awaits_first_sync or (
+            bool(writes) and (writes[-1].segment is not segment or writes[-1].data is not None)
+        )
         position = segment.size_bytes - sum(map(len, batches))
         write = Write(segment, position, segment.end_offset, headers, b"".join(batches) if held else None)
         first = not writes
@@ -289,7 +299,7 @@ class Log:
         """Issue what was held, if nothing stands before it any more."""
         if not self.writes or self.writes[0].data is None:
             return
-        if self.is_rootless:
+        if self.awaits_first_sync:
             self._seek_roots(self.failure)
             return
         segment = self.writes[0].segment
@@ -310,7 +320,7 @@ class Log:
     def _give_up_held(self, failure: FileFailure) -> Steps[None]:
         """Lose it as a failed append is lost: not before the turn is over, because nobody waits for it yet."""
         yield Pause()
-        if self.is_rootless and self.writes and self.writes[0].data is not None:
+        if self.awaits_first_sync and self.writes and self.writes[0].data is not None:
             self._lose(failure)
 
     def _lose(self, failure: FileFailure) -> None:
@@ -318,7 +328,7 @@ class Log:
         it hears so now."""
         lost = list(self.writes)
         self.writes.clear()
-        self.is_repairing = True
+        self.undone = failure
         self.blocked = f"a failed write is being undone: {failure.message}"
         self.orphans = sum(1 for write in lost if write.data is None and not write.is_done)
         self.end_offset = self.written_offset
@@ -341,7 +351,7 @@ class Log:
 
     def _repaired(self, result: object) -> None:
         expect_no_mistake(result)
-        self.is_repairing = False
+        self.undone = None
         if isinstance(result, FileFailure):
             self.fail(result)
         self.unblock()
@@ -378,7 +388,7 @@ class Log:
         self.segments.append(self.active)
         self.forget_recent()
         self.pending_snapshots[base_offset] = snapshots.encode(self.producers)
-        self.is_rootless = not self.has_roots
+        self.awaits_first_sync = not self.has_roots
         self.request_flush()
         return self.active
 
@@ -404,8 +414,8 @@ class Log:
     def flush_ended(self, failure: FileFailure | None) -> None:
         """A flush is over, whoever asked for it."""
         self.is_flushing = False
-        self.is_rootless = self.is_rootless and not self.has_roots
-        if failure is not None and self.is_rootless:
+        self.awaits_first_sync = self.awaits_first_sync and not self.has_roots
+        if failure is not None and self.awaits_first_sync:
             self._seek_roots(failure)
         else:
             self._go_on()
@@ -461,15 +471,15 @@ class Log:
 
     def read(self, offset: int, max_bytes: int, upto_offset: int, min_one: bool) -> Steps[Slice | None]:
         """A range of one file that begins with the batch holding `offset` and ends before `upto_offset`'s batch."""
-        return reader.read(self, offset, max_bytes, upto_offset, min_one)
+        return reader.told(self, reader.read(self, offset, max_bytes, upto_offset, min_one), offset)
 
     def offset_for_time(self, timestamp_ms: int) -> Steps[tuple[int, int, int] | None]:
         """(timestamp, offset, leader epoch) of the first record at or after a time."""
-        return reader.offset_for_time(self, timestamp_ms)
+        return reader.told(self, reader.offset_for_time(self, timestamp_ms))
 
     def max_timestamp(self) -> Steps[tuple[int, int, int] | None]:
         """(timestamp, offset, leader epoch) of the record with the largest timestamp."""
-        return reader.max_timestamp(self)
+        return reader.told(self, reader.max_timestamp(self))
 
     def has_aborted(self, offset: int) -> bool:
         """Whether `aborted_transactions` from there on can find any."""

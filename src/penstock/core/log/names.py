@@ -34,7 +34,9 @@ HIGH_WATERMARKS_FILE: Final = "replication-offset-checkpoint"
 CLEAN_MARK_FILE: Final = ".kafka_cleanshutdown"
 
 DELETED_DIR: Final = "-delete"
-METADATA_DIR: Final = "__cluster_metadata-0"
+METADATA_TOPIC: Final = "__cluster_metadata"
+"""The name of the metadata log. No topic is ever opened under it: its folder would be that of the Raft log."""
+METADATA_DIR: Final = f"{METADATA_TOPIC}-0"
 
 _FILE: Final = re.compile(
     r"(\d{20})(\.log|\.index|\.timeindex|\.txnindex|\.snapshot)(\.cleaned|\.swap|(?:\.\d+)?\.deleted)?", re.ASCII

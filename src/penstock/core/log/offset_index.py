@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.core.base.ports import Buffer, Steps
 from penstock.core.log.index_file import IndexCache, IndexFile
@@ -13,6 +13,13 @@ ENTRY: Final = Struct(">ii")
 ENTRY_BYTES: Final = ENTRY.size
 _unpack: Final = ENTRY.unpack_from
 _pack: Final = ENTRY.pack
+
+
+class OffsetEntry(NamedTuple):
+    """A batch that ends with `last_offset`, or the first of several of which the last one does, begins there."""
+
+    last_offset: int
+    position: int
 
 
 class OffsetIndex(IndexFile):
@@ -29,11 +36,20 @@ class OffsetIndex(IndexFile):
 
     def lookup(self, offset: int) -> Steps[int]:
         """The position of a batch at or before the one that holds `offset`."""
+        entry = yield from self.find(offset)
+        return 0 if entry is None else entry.position
+
+    def find(self, offset: int) -> Steps[OffsetEntry | None]:
+        """The last entry that is not behind `offset`. The file is not to be believed: it carries no checksum."""
         relative = offset - self.base_offset
-        pending = self.pending
-        if pending and _unpack(pending)[0] <= relative:
-            return _position(pending, relative)
-        return _position((yield from self.load()), relative)
+        entries: Buffer = self.pending
+        if not entries or _unpack(entries)[0] > relative:
+            entries = yield from self.load()
+        slot = bisect_right(range(len(entries) // ENTRY_BYTES), relative, key=lambda at: _offset(entries, at)) - 1
+        if slot < 0:
+            return None
+        last, position = _unpack(entries, slot * ENTRY_BYTES)
+        return OffsetEntry(last + self.base_offset, position)
 
     def truncate(self, offset: int) -> Steps[None]:
         """Drop the entries of batches that end at `offset` or after it."""
@@ -51,9 +67,3 @@ class OffsetIndex(IndexFile):
 def _offset(entries: Buffer, slot: int) -> int:
     relative: int = _unpack(entries, slot * ENTRY_BYTES)[0]
     return relative
-
-
-def _position(entries: Buffer, relative: int) -> int:
-    slot = bisect_right(range(len(entries) // ENTRY_BYTES), relative, key=lambda at: _offset(entries, at)) - 1
-    position: int = _unpack(entries, slot * ENTRY_BYTES)[1] if slot >= 0 else 0
-    return position

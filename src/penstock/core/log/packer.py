@@ -13,9 +13,10 @@ from penstock.core.base.ports import FileFailure, Job, RunJob, Steps
 from penstock.core.log import checkpoints
 from penstock.core.log.names import PACKED_FILE
 from penstock.core.log.packing import PackingPlan, pack_segment, packing_of
-from penstock.core.log.rewriting import Rewritten
+from penstock.core.log.rewriting import Rewritten, Unreadable
 from penstock.core.log.segment import Segment
 from penstock.core.log.swapping import install, source_of
+from penstock.core.records.errors import CorruptBatch
 
 if TYPE_CHECKING:
     from penstock.core.log.log import Log
@@ -68,7 +69,10 @@ def pack_next(log: Log, now_ms: int, upto_offset: int) -> Steps[Packed | None]:
 
 def _pack(log: Log, segment: Segment, now_ms: int) -> Steps[Packed | None]:
     plan = yield from _plan(log, segment)
-    rewritten: Rewritten | None = yield RunJob(Job(pack_segment, (plan,)))
+    rewritten: Rewritten | Unreadable | None = yield RunJob(Job(pack_segment, (plan,)))
+    if isinstance(rewritten, Unreadable):
+        log.context.on_corrupt(log, CorruptBatch(rewritten.why, offset=rewritten.offset), rewritten.offset)
+        rewritten = None
     made = () if rewritten is None else (rewritten,)
     if not (yield from install(log, [[segment]], made, now_ms)):
         return None

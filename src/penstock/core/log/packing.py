@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from penstock.core.base.ports import Buffer, JobFiles
-from penstock.core.log.rewriting import Fields, Output, Rewritten, Source, read_batches
+from penstock.core.log.rewriting import Fields, Output, Rewritten, Source, Unreadable, read_batches, unreadable
 from penstock.core.log.settings import LogSettings
 from penstock.core.records import checksum
 from penstock.core.records.batch import CODEC_MASK, CONTROL_BIT, BatchHeader, read_header
@@ -43,7 +43,7 @@ def packing_of(settings: LogSettings) -> Packing:
     return Packing(Codec[settings.sealed_compression_type.upper()], settings.sealed_compression_level)
 
 
-def pack_segment(files: JobFiles, plan: PackingPlan) -> Rewritten | None:
+def pack_segment(files: JobFiles, plan: PackingPlan) -> Rewritten | Unreadable | None:
     """Write a `.cleaned` segment, synced and ready to be swapped in; None where there is nothing to be gained. Whatever
     the reason that it was not finished, a full disk above all, nothing of it is left behind."""
     output = Output(files, plan.folder, plan.source.base_offset, plan.index_interval_bytes)
@@ -51,9 +51,9 @@ def pack_segment(files: JobFiles, plan: PackingPlan) -> Rewritten | None:
     try:
         if _has_packable(files, plan.source):
             rewritten = _rewrite(files, plan, output)
-    except CorruptBatch:
-        # A segment that is no row of batches is not improved by rewriting it; its readers will say so.
-        return None
+    except CorruptBatch as error:
+        # A segment that is no row of batches is not improved by rewriting it.
+        return unreadable(error, plan.source)
     finally:
         if rewritten is None:
             output.discard()

@@ -21,7 +21,10 @@ from penstock.core.records.batch import (
 from penstock.core.records.control import EndTransaction
 
 BATCHES_MAX: Final = 5
+REPLAYED_MAX: Final = 100_000
+"""How many producers a fold keeps at most, whatever the log holds: a start must not need more memory than there is."""
 NO_OFFSET: Final = -1
+EPOCH_MAX: Final = 2**15 - 1
 _SEQUENCE_MASK: Final = (1 << 31) - 1
 
 
@@ -68,6 +71,10 @@ class Producer:
     def last_offset(self) -> int:
         """The last data batch's, markers aside."""
         return self.marks[-1].last_offset if self.marks else NO_OFFSET
+
+    def is_in_transaction(self, epoch: int) -> bool:
+        """Whether a transaction of this epoch has begun here and not ended."""
+        return self.transaction_offset >= 0 and self.epoch == epoch
 
     def enter_epoch(self, epoch: int) -> None:
         if epoch != self.epoch:
@@ -128,12 +135,34 @@ class Producers:
             )
         return None
 
+    def check_end(self, producer_id: int, epoch: int, end: EndTransaction, transaction_version: int) -> None:
+        """Whether a coordinator may end a producer's transaction. Since version 2 of transactions the marker has the
+        epoch after the transaction's, so that one that comes late ends no later one; it may come again."""
+        if epoch < 0:
+            raise ApiError(ErrorCode.INVALID_PRODUCER_EPOCH, f"a marker has no epoch {epoch}")
+        producer = self._by_id.get(producer_id)
+        if producer is None:
+            return
+        is_late = transaction_version >= 2 and epoch == producer.epoch < EPOCH_MAX and producer.transaction_offset >= 0
+        if epoch < producer.epoch or is_late:
+            raise ApiError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"producer {producer_id} has epoch {producer.epoch}, the marker has {epoch}",
+            )
+        if end.coordinator_epoch < producer.coordinator_epoch:
+            raise ApiError(
+                ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                f"the coordinator of epoch {producer.coordinator_epoch} has been here, not {end.coordinator_epoch}",
+            )
+
     def append(self, header: BatchHeader, base_offset: int) -> None:
         """Replay a data batch at the offset it got."""
         producer_id, delta = header.producer_id, header.last_offset_delta
         producer = self._by_id.get(producer_id)
         if producer is None:
             producer = self._by_id[producer_id] = Producer(header.producer_epoch)
+            if len(self._by_id) > REPLAYED_MAX:
+                self.forget_oldest(REPLAYED_MAX // 2)
         elif producer.epoch != header.producer_epoch:
             producer.enter_epoch(header.producer_epoch)
         marks = producer.marks
@@ -187,6 +216,17 @@ class Producers:
             if before is not None and before.epoch == producer.epoch and producer.marks:
                 first_offset = producer.marks[0].last_offset
                 producer.marks[:0] = [mark for mark in before.marks if mark.last_offset < first_offset]
+
+    def forget_oldest(self, count: int) -> None:
+        """Forget those whose last batch is the oldest, but for the newest of all and those with an open transaction."""
+        idle = [
+            (producer.last_offset, producer_id)
+            for producer_id, producer in self._by_id.items()
+            if producer.transaction_offset < 0
+        ]
+        idle.sort()
+        for _, producer_id in idle[: max(0, min(count, len(idle) - 1))]:
+            del self._by_id[producer_id]
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Forget producers that have long been silent, unless a transaction is open; gives how many."""

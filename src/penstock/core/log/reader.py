@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import FileFailure, Slice, Steps
-from penstock.core.log.reindex import reindex
-from penstock.core.log.scan import Located, read_batch, walk_to
-from penstock.core.log.segment import Segment
+from penstock.core.log import time_search
+from penstock.core.log.reindex import reindex, reindex_active
+from penstock.core.log.scan import Located, read_batch, walk_from, walk_to
+from penstock.core.log.segment import UNKNOWN, Segment
 from penstock.core.log.txn_index import AbortedTransaction
 from penstock.core.records.errors import CorruptBatch
-from penstock.core.records.record import max_timestamp_record, read_body, spans_of
 
 if TYPE_CHECKING:
     from penstock.core.log.log import Log
 
 Found = tuple[int, int, int]
+Result = TypeVar("Result")
+ANYWHERE = -1
+
+
+def told(log: Log, steps: Steps[Result], offset: int = ANYWHERE) -> Steps[Result]:
+    """Reading for others: where there is damage they hear what Kafka says of it, and the node that it was met, when it
+    was read from `offset` on."""
+    try:
+        return (yield from steps)
+    except CorruptBatch as error:
+        log.context.on_corrupt(log, error, offset)
+        raise ApiError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
 
 
 def check_range(log: Log, offset: int) -> None:
@@ -53,11 +65,16 @@ def _segment_number(log: Log, offset: int) -> int:
     return max(0, bisect_right(log.segments, offset, key=lambda segment: segment.base_offset) - 1)
 
 
+def segment_holding(log: Log, offset: int) -> Segment:
+    return log.segments[_segment_number(log, offset)]
+
+
 def _slice(
     log: Log, segment: Segment, located: Located, max_bytes: int, upto_offset: int, min_one: bool
 ) -> Steps[Slice | None]:
     position, header = located
     if header.base_offset >= upto_offset:
+        _check_place(log, segment, located)
         return None
     length = max_bytes
     if max_bytes < header.size:
@@ -66,6 +83,15 @@ def _slice(
         length = header.size
     limit = yield from _limit(log, segment, position + length, upto_offset)
     return Slice(segment.log, position, min(length, limit - position))
+
+
+def _check_place(log: Log, segment: Segment, located: Located) -> None:
+    """The offset of a batch is not under its checksum. One that claims a place behind its segment's end would be waited
+    for for ever, where nothing is cut off meanwhile. A gap that compaction has left ends before that."""
+    end_offset = segment.end_offset if segment.sealed else log.end_offset
+    if located.header.base_offset >= end_offset and log.blocked is None and not segment.removed:
+        what = f"a batch that claims offset {located.header.base_offset} in what ends at {end_offset}"
+        raise CorruptBatch(what, position=located.position)
 
 
 def _limit(log: Log, segment: Segment, wanted: int, upto_offset: int) -> Steps[int]:
@@ -79,30 +105,69 @@ def _limit(log: Log, segment: Segment, wanted: int, upto_offset: int) -> Steps[i
 
 
 def locate(log: Log, segment: Segment, offset: int) -> Steps[Located | None]:
-    """The batch that holds `offset` or, after compaction, the first one behind it."""
-    position = yield from segment.offsets.lookup(offset)
-    try:
-        located = yield from walk_to(segment.log, position, log.written_bytes(segment), offset)
-        # An entry names the last offset of the batch it points to: that batch cannot begin behind the offset.
-        if not position or located is None or located.position > position or located.header.base_offset <= offset:
-            return located
-    except CorruptBatch:
-        if not position:
-            raise
+    """The batch that holds `offset` or, after compaction, the first one behind it. An index has no checksum: what it
+    points to must be a batch that begins where the entry allows, or readers would be led past others."""
+    entry = yield from segment.offsets.find(offset)
+    if entry is not None:
+        end = log.written_bytes(segment)
+        if end <= entry.position < segment.size_bytes:
+            # What the entry speaks of is still in flight.
+            return None
+        try:
+            return (yield from walk_from(segment, entry, end, offset))
+        except CorruptBatch:
+            yield from rebuild_indexes(log, segment)
+    return (yield from walk_to(segment.log, 0, log.written_bytes(segment), offset))
+
+
+def rebuild_indexes(log: Log, segment: Segment) -> Steps[None]:
+    """Make the indexes anew of a segment one of which was found to be wrong."""
+    log.context.on_bad_index(log, segment)
     if segment.sealed:
         yield from reindex(segment, log.settings.index_interval_bytes)
-    return (yield from walk_to(segment.log, 0, log.written_bytes(segment), offset))
+    else:
+        yield from reindex_active(log, segment)
 
 
 def offset_for_time(log: Log, timestamp_ms: int) -> Steps[Found | None]:
     """The first record at or after a time, by time index, then batches, then the records of one batch."""
     for segment in list(log.segments):
-        if segment.size_bytes and (yield from segment.load_largest_timestamp()) >= timestamp_ms:
-            start = max(log.start_offset, (yield from segment.times.lookup(timestamp_ms)))
-            found = yield from _find_time(log, segment, start, timestamp_ms)
+        if segment.size_bytes and (yield from largest_timestamp(log, segment)) >= timestamp_ms:
+            start = yield from _start_for_time(log, segment, timestamp_ms)
+            found = yield from _find_time(log, segment, max(log.start_offset, start), timestamp_ms)
             if found is not None:
                 return found
     return None
+
+
+def _start_for_time(log: Log, segment: Segment, timestamp_ms: int) -> Steps[int]:
+    """An offset before which every record is older than a time."""
+    entry = yield from segment.times.lookup(timestamp_ms)
+    if entry is not None and not (yield from _is_true(log, segment, *entry)):
+        yield from rebuild_indexes(log, segment)
+        entry = yield from segment.times.lookup(timestamp_ms)
+    return segment.base_offset if entry is None else entry[1]
+
+
+def _is_true(log: Log, segment: Segment, timestamp: int, offset: int) -> Steps[bool]:
+    """Whether the batch that a time index speaks of is as it says."""
+    located = yield from locate(log, segment, offset)
+    if located is None:
+        return not segment.sealed and offset >= log.written_offset
+    return located.header.base_offset <= offset and located.header.max_timestamp == timestamp
+
+
+def largest_timestamp(log: Log, segment: Segment) -> Steps[int]:
+    """The largest timestamp of a segment. A time index that lies would let it expire too soon, or hide it."""
+    if segment.max_timestamp == UNKNOWN and segment.size_bytes:
+        timestamp, offset = yield from segment.times.last_entry()
+        try:
+            if timestamp >= 0 and not (yield from _is_true(log, segment, timestamp, offset)):
+                yield from rebuild_indexes(log, segment)
+        except CorruptBatch:
+            # Its records are damaged, and nothing says more than this entry.
+            pass
+    return (yield from segment.load_largest_timestamp())
 
 
 def _find_time(log: Log, segment: Segment, offset: int, timestamp_ms: int) -> Steps[Found | None]:
@@ -111,10 +176,9 @@ def _find_time(log: Log, segment: Segment, offset: int, timestamp_ms: int) -> St
         header = located.header
         if header.max_timestamp >= timestamp_ms:
             data = yield from read_batch(segment.log, located)
-            for span in spans_of(header, read_body(data, 0, header)):
-                record_offset = header.base_offset + span.offset_delta
-                if span.timestamp >= timestamp_ms and record_offset >= log.start_offset:
-                    return span.timestamp, record_offset, header.leader_epoch
+            found = yield from time_search.first_at(data, header, timestamp_ms, log.start_offset)
+            if found is not None:
+                return (*found, header.leader_epoch)
         located = yield from walk_to(segment.log, located.position + header.size, log.written_bytes(segment), 0)
     return None
 
@@ -124,7 +188,7 @@ def max_timestamp(log: Log) -> Steps[Found | None]:
     best: Segment | None = None
     for segment in list(log.segments):
         if segment.size_bytes:
-            timestamp = yield from segment.load_largest_timestamp()
+            timestamp = yield from largest_timestamp(log, segment)
             if best is None or timestamp > best.max_timestamp:
                 best = segment
     if best is None or best.max_timestamp < 0:
@@ -133,7 +197,7 @@ def max_timestamp(log: Log) -> Steps[Found | None]:
     if located is None:
         return None
     data = yield from read_batch(best.log, located)
-    found = max_timestamp_record(data)
+    found = yield from time_search.latest(data, located.header)
     return None if found is None else (*found, located.header.leader_epoch)
 
 

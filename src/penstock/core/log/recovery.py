@@ -1,7 +1,8 @@
 """Opening a log: finish or undo what a crash interrupted, trust what is below the recovery point, scan the rest.
 
 After an unclean stop every segment that ends above the recovery point is read batch by batch. The log ends before the
-first batch that is short, has a wrong checksum or a place it cannot have; whatever lies behind is cut off.
+first batch that is short, has a wrong checksum or a place it cannot have. Whether what lies behind may be cut off is
+for whoever opens the log to say (`LogContext.on_damage`): nothing was changed when it is asked.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import NamedTuple
 
 from penstock.core.base.ports import Buffer, Pause, Steps, Truncate, Unlink
 from penstock.core.log import epochs, packer, replay, snapshots
+from penstock.core.log.damage import DAMAGE_FILE, Damage, marked_offset, unmark
 from penstock.core.log.durable import sync_file, sync_folder
 from penstock.core.log.epochs import LeaderEpochs
 from penstock.core.log.flushing import flush
@@ -29,13 +31,22 @@ from penstock.core.records.batch import HEADER_BYTES, MAGIC, BatchHeader, read_h
 from penstock.core.records.errors import CorruptBatch
 
 
-class Standing(NamedTuple):
-    """What the folder's checkpoints say of a log, and whether the last stop was clean."""
+class CheckpointedState(NamedTuple):
+    """What the folder's checkpoints say of a log, and how the last run ended."""
 
     clean: bool
     recovery_point: int = 0
     start_offset: int = 0
     cleaned_offset: int | None = None
+    went_on: bool = False
+    """Only the process ended, and the machine still has all that was Written: no more than one append can be torn."""
+    suspect_offset: int | None = None
+    """From here on the log was found damaged before, and is looked at again."""
+
+    def can_be_torn(self, offset: int, is_partial: bool) -> bool:
+        """Whether a crash explains that the batch at an offset is bad."""
+        was_safe = self.clean or self.suspect_offset is not None or offset < self.recovery_point
+        return not was_safe and (is_partial or not self.went_on)
 
 
 def open_log(
@@ -44,12 +55,14 @@ def open_log(
     folder: str,
     settings: LogSettings,
     context: LogContext,
-    standing: Standing,
+    standing: CheckpointedState,
     now_ms: int,
 ) -> Steps[Log]:
     """The log in a folder, ready for appends."""
     log = Log(topic, partition, folder, settings, context, now_ms)
     listing = yield from tidy(folder)
+    if DAMAGE_FILE in listing.strangers:
+        standing = standing._replace(suspect_offset=(yield from marked_offset(folder)))
     log.epochs = yield from epochs.read(folder)
     log.cleaned_offset = standing.cleaned_offset
     if PACKED_FILE in listing.strangers:
@@ -61,17 +74,23 @@ def open_log(
     trusted = _count_trusted(bases, standing)
     for segment, next_base in zip(log.segments[:trusted], [*bases[1:], -1], strict=False):
         yield from _trust(log, segment, next_base, listing)
-    if standing.clean and log.segments and not (yield from _trust_last(log)):
+    is_shorter = not log.segments
+    if trusted == len(log.segments) and trusted and not (yield from _trust_last(log)):
+        is_shorter = yield from _is_shorter(log.segments[-1])
         trusted -= 1
-    if trusted < len(log.segments):
-        yield from _recover(log, trusted, standing.clean)
+    is_whole = trusted == len(log.segments) or (yield from _recover(log, trusted, standing))
+    if is_whole and is_shorter and standing.clean and log.end_offset < standing.recovery_point:
+        yield from _miss_end(log, standing, now_ms)
     yield from _finish(log, standing, now_ms)
+    if standing.suspect_offset is not None:
+        yield from unmark(folder)
     if not standing.clean and not log.has_roots:
         # The last run may have ended before the name of the first file would last.
         yield from sync_folder(folder)
     if not standing.clean and settings.flush_messages == 1:
         # Only what is synced counts for such a topic, and what we just read may not be.
         yield from flush(log)
+    context.census.replayed(log)
     return log
 
 
@@ -86,11 +105,15 @@ def _segment(log: Log, base_offset: int, listing: Listing, now_ms: int) -> Segme
     return segment
 
 
-def _count_trusted(bases: list[int], standing: Standing) -> int:
-    """A segment is trusted if its end, the next one's base, is not above the recovery point."""
-    if standing.clean:
+def _count_trusted(bases: list[int], standing: CheckpointedState) -> int:
+    """A segment is trusted if its end, the next one's base, is not above the recovery point, or not above what was
+    found damaged before."""
+    safe_offset = standing.recovery_point
+    if standing.suspect_offset is not None:
+        safe_offset = standing.suspect_offset
+    elif standing.clean:
         return len(bases)
-    return sum(1 for next_base in bases[1:] if next_base <= standing.recovery_point)
+    return sum(1 for next_base in bases[1:] if next_base <= safe_offset)
 
 
 def _trust(log: Log, segment: Segment, next_base: int, listing: Listing) -> Steps[None]:
@@ -131,9 +154,10 @@ def _trust_last(log: Log) -> Steps[bool]:
     return True
 
 
-def _recover(log: Log, trusted: int, was_clean: bool) -> Steps[None]:
-    """Scan the segments that are not trusted, up to where the log proves to end, and drop what lies behind. Half an
-    append may be missing after a crash, which nobody was told of; anything else is a loss."""
+def _recover(log: Log, trusted: int, standing: CheckpointedState) -> Steps[bool]:
+    """Scan the segments that are not trusted, up to where the log proves to end, and drop what lies behind, if it may
+    go. The newest goes first: whatever a crash leaves of this has no hole. Gives whether nothing was dropped."""
+    is_whole = True
     first = log.segments[trusted]
     log.end_offset = first.base_offset
     yield from _drop_snapshots(log, first.base_offset)
@@ -141,32 +165,74 @@ def _recover(log: Log, trusted: int, was_clean: bool) -> Steps[None]:
     for number in range(trusted, len(log.segments)):
         segment = log.segments[number]
         if segment.base_offset != log.end_offset:
-            # The segment before lost its tail, so this one does not continue it.
-            yield from _give_up(log, number)
+            # The segment before ends where a batch does, and lost its tail all the same.
+            is_whole = False
+            yield from _judge(log, number, 0, standing)
+            yield from _drop_segments(log, number)
             break
         if number > trusted:
             log.pending_snapshots[segment.base_offset] = snapshots.encode(log.producers)
         scan = _Scan(segment, log.producers, log.epochs, log.settings.index_interval_bytes)
         good_bytes = yield from scan.find_end()
-        whole = good_bytes == segment.size_bytes
-        if not whole and (was_clean or not scan.is_torn):
-            yield from log.context.before_loss()
-        yield from scan.settle(good_bytes, is_sealed=whole and number + 1 < len(log.segments))
         log.end_offset = scan.next_offset
-        if not whole:
-            yield from _give_up(log, number + 1)
+        is_whole = good_bytes == segment.size_bytes
+        if not is_whole:
+            yield from _judge(log, number, good_bytes, standing, is_cut_off=scan.is_torn)
+            yield from _drop_segments(log, number + 1)
+        yield from scan.settle(good_bytes, is_sealed=is_whole and number + 1 < len(log.segments))
+        if not is_whole:
             break
-    last = log.segments[-1]
-    last.sealed = False
+    log.segments[-1].sealed = False
     log.names_changed = True
+    return is_whole
 
 
-def _give_up(log: Log, first: int) -> Steps[None]:
-    """Drop segments that do not go on where the log ends. A file is begun when all is written that comes before it, so
-    these were once part of the log."""
-    if first < len(log.segments):
+def _is_shorter(segment: Segment) -> Steps[bool]:
+    """Whether a segment's file ends before what its index points to. Its end alone does not say: where compaction has
+    left nothing below a cut, a log goes back when it is opened."""
+    return bool(segment.offsets.stored_bytes) and (yield from segment.offsets.last_position()) >= segment.size_bytes
+
+
+def _miss_end(log: Log, standing: CheckpointedState, now_ms: int) -> Steps[None]:
+    """A log that was closed ends before it did, and no batch is cut: files were taken away, or cut by somebody."""
+    if not log.segments:
+        log.end_offset = log.start_offset
+        log.segments = [Segment(log.dir, log.end_offset, log.context.index_cache, now_ms)]
+    yield from _judge(log, len(log.segments) - 1, log.segments[-1].size_bytes, standing)
+
+
+def _judge(
+    log: Log, number: int, position: int, standing: CheckpointedState, *, is_cut_off: bool = False
+) -> Steps[None]:
+    """Let those decide who answer for the log; they are told before anything is cut. Half an append may be missing
+    after a crash, which nobody was told of; anything else is a loss. A file is begun when all is written that comes
+    before it, so that what lies behind a bad batch was once part of the log."""
+    segment = log.segments[number]
+    is_partial = is_cut_off and number + 1 == len(log.segments)
+    damage = Damage(
+        log.topic,
+        log.partition,
+        segment.log.path,
+        position,
+        log.end_offset,
+        max(log.end_offset, standing.recovery_point, (yield from _last_seen(log))),
+        sum(each.size_bytes for each in log.segments[number:]) - position,
+        is_partial,
+        standing.can_be_torn(log.end_offset, is_partial),
+    )
+    if standing.clean or not is_partial:
         yield from log.context.before_loss()
-    yield from _drop_segments(log, first)
+    yield from log.context.on_damage(damage)
+
+
+def _last_seen(log: Log) -> Steps[int]:
+    """The offset after the last batch that can still be made out, by its header alone."""
+    last = log.segments[-1]
+    try:
+        end_offset = yield from replay.load_tail(last)
+    except CorruptBatch:
+        end_offset = None
+    return last.base_offset if end_offset is None else end_offset
 
 
 def _drop_segments(log: Log, first: int) -> Steps[None]:
@@ -186,7 +252,7 @@ def _drop_snapshots(log: Log, above_offset: int) -> Steps[None]:
         yield from sync_folder(log.dir)
 
 
-def _finish(log: Log, standing: Standing, now_ms: int) -> Steps[None]:
+def _finish(log: Log, standing: CheckpointedState, now_ms: int) -> Steps[None]:
     """Settle the offsets, when all the segments that remain are known."""
     if log.end_offset < log.start_offset:
         # The end was lost together with everything from the start on.

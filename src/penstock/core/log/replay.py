@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from penstock.core.base.ports import Buffer, Pause, Read, Steps
 from penstock.core.log import snapshots
 from penstock.core.log.producers import Producers
-from penstock.core.log.scan import read_chunk, walk_to
+from penstock.core.log.scan import Located, read_chunk, walk_from, walk_to
 from penstock.core.log.segment import Segment
 from penstock.core.log.txn_index import AbortedTransaction
 from penstock.core.records.batch import HEADER_BYTES, BatchHeader, iterate_headers, read_header
@@ -68,8 +68,7 @@ def replay_segments(producers: Producers, segments: Sequence[Segment], start: in
 def _replay_segment(producers: Producers, segment: Segment, start: int, end: int) -> Steps[None]:
     position = 0
     if start > segment.base_offset:
-        begin = yield from segment.offsets.lookup(start)
-        located = yield from walk_to(segment.log, begin, segment.size_bytes, start)
+        located = yield from _find(segment, start)
         position = segment.size_bytes if located is None else located.position
     while position < segment.size_bytes:
         data = yield from read_chunk(segment.log, position, segment.size_bytes)
@@ -85,6 +84,17 @@ def _replay_segment(producers: Producers, segment: Segment, start: int, end: int
         yield Pause()
 
 
+def _find(segment: Segment, offset: int) -> Steps[Located | None]:
+    """The batch from which to replay; an index that is wrong is made anew when somebody reads by it."""
+    entry = yield from segment.offsets.find(offset)
+    if entry is not None:
+        try:
+            return (yield from walk_from(segment, entry, segment.size_bytes, offset))
+        except CorruptBatch:
+            pass
+    return (yield from walk_to(segment.log, 0, segment.size_bytes, offset))
+
+
 def load_tail(segment: Segment) -> Steps[int | None]:
     """Learn from a segment's files what appending to it takes to know; gives the offset after its last batch, or None
     if the last batch does not end where the file does."""
@@ -97,7 +107,8 @@ def load_tail(segment: Segment) -> Steps[int | None]:
         position, next_offset = position + header.size, header.next_offset
         if header.max_timestamp > segment.max_timestamp:
             segment.max_timestamp, segment.max_timestamp_offset = header.max_timestamp, header.last_offset
-    if position != segment.size_bytes:
+    if position != segment.size_bytes or (position and next_offset == segment.base_offset):
+        # An index that points to the file's end, or behind it, is of a longer one.
         return None
     segment.end_offset = next_offset
     if segment.size_bytes:

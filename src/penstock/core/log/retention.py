@@ -11,6 +11,7 @@ from penstock.core.log import snapshots
 from penstock.core.log.durable import SyncFailed, sync_folder
 from penstock.core.log.flushing import flush
 from penstock.core.log.names import NOWHERE, path_of_removed
+from penstock.core.log.reader import largest_timestamp
 from penstock.core.log.segment import Segment
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _count_expired(log: Log, now_ms: int, upto_offset: int) -> Steps[int]:
             excess -= segments[count].size_bytes
             count += 1
     if settings.retention_ms >= 0:
-        while count < limit and now_ms - (yield from _newest_ms(segments[count])) > settings.retention_ms:
+        while count < limit and now_ms - (yield from _newest_ms(log, segments[count])) > settings.retention_ms:
             count += 1
     return count
 
@@ -96,9 +97,9 @@ def anchor(log: Log) -> Steps[None]:
     yield from sync_folder(log.dir)
 
 
-def _newest_ms(segment: Segment) -> Steps[int]:
+def _newest_ms(log: Log, segment: Segment) -> Steps[int]:
     """The time of a segment's newest record; of the segment itself where its records have none."""
-    timestamp = yield from segment.load_largest_timestamp()
+    timestamp = yield from largest_timestamp(log, segment)
     return timestamp if timestamp >= 0 else segment.created_ms
 
 

@@ -45,6 +45,13 @@ class Source(NamedTuple):
     path: str
 
 
+class Unreadable(NamedTuple):
+    """What a job says of a segment that is damaged: from where on, and why. It leaves nothing of what it made."""
+
+    offset: int
+    why: str
+
+
 class Rewritten(NamedTuple):
     """The segment that one or several sources became."""
 
@@ -68,7 +75,7 @@ def read_batches(files: JobFiles, source: Source, *, is_checked: bool = False) -
             fields = _unpack(data, position)
             size = fields[_LENGTH] + LENGTH_END
             if fields[_MAGIC] != MAGIC or size < HEADER_BYTES:
-                raise CorruptBatch("a sealed segment holds no batch here", position=start + position)
+                raise CorruptBatch(f"no batch begins at byte {start + position}", offset=source.base_offset)
             if position + size > len(data):
                 break
             # A copy of a small batch costs less than a view of it.
@@ -140,3 +147,14 @@ class Output:
         """Leave nothing of it, nor of one that was begun earlier."""
         for path in self._paths.values():
             self._files.unlink(path)
+
+
+def discard(files: JobFiles, folder: str, base_offset: int) -> None:
+    """Leave nothing of a segment that was begun."""
+    for kind in SEGMENT_KINDS:
+        files.unlink(path_of(folder, base_offset, kind, CLEANED))
+
+
+def unreadable(error: CorruptBatch, source: Source) -> Unreadable:
+    """As plain values, because a job's errors do not reach who asked for it."""
+    return Unreadable(source.base_offset if error.offset is None else error.offset, error.reason)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from penstock.core.base.ports import File, Read, Steps
+from penstock.core.log.offset_index import OffsetEntry
+from penstock.core.log.segment import Segment
 from penstock.core.records.batch import HEADER_BYTES, BatchHeader, check_frame, read_header
+from penstock.core.records.errors import CorruptBatch
 
 # About two milliseconds of work on small batches: whoever scans much asks for a Pause after each.
 CHUNK_BYTES: Final = 128 * 1024
@@ -20,9 +23,12 @@ class Located(NamedTuple):
     header: BatchHeader
 
 
-def walk_to(file: File, position: int, end: int, offset: int) -> Steps[Located | None]:
+def walk_to(
+    file: File, position: int, end: int, offset: int, begins: tuple[int, int] | None = None
+) -> Steps[Located | None]:
     """The first batch from `position` on that ends at or after `offset`; None if there is none before `end`.
-    Raises CorruptBatch where the bytes are no row of batches."""
+    Raises CorruptBatch where the bytes are no row of batches, or the first one does not begin at an offset between
+    those that `begins` names."""
     data, start = b"", position
     while position + HEADER_BYTES <= end:
         if position + HEADER_BYTES > start + len(data):
@@ -33,10 +39,22 @@ def walk_to(file: File, position: int, end: int, offset: int) -> Steps[Located |
                 return None
         header = read_header(data, position - start)
         check_frame(header, position)
+        if begins is not None:
+            if not begins[0] <= header.base_offset <= begins[1]:
+                raise CorruptBatch("not the batch that the index speaks of", position=position)
+            begins = None
         if header.last_offset >= offset:
             return Located(position, header)
         position += header.size
     return None
+
+
+def walk_from(segment: Segment, entry: OffsetEntry, end: int, offset: int) -> Steps[Located | None]:
+    """The same from where an index entry points to. No entry names the first batch, which is found without one."""
+    if not 0 < entry.position < end:
+        raise CorruptBatch("an index points out of its segment", position=entry.position)
+    begins = segment.base_offset, entry.last_offset
+    return (yield from walk_to(segment.log, entry.position, end, offset, begins))
 
 
 def read_chunk(file: File, position: int, end: int) -> Steps[bytes]:

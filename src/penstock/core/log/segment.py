@@ -41,6 +41,7 @@ class Segment:
         "sealed",
         "size_bytes",
         "synced_bytes",
+        "uncleanable",
         "unindexed_bytes",
     )
 
@@ -59,6 +60,8 @@ class Segment:
         self.created_ms = created_ms
         self.sealed = False
         self.removed = False
+        # Compaction found it damaged, and leaves its log alone.
+        self.uncleanable = False
         self._cache = cache
         self._offsets: OffsetIndex | None = None
         self._times: TimeIndex | None = None

@@ -42,14 +42,18 @@ class TimeIndex(IndexFile):
         self.last_timestamp = timestamp
         return timestamp, self.base_offset + relative
 
-    def lookup(self, timestamp: int) -> Steps[int]:
-        """An offset before which every record is older than `timestamp`."""
+    def lookup(self, timestamp: int) -> Steps[tuple[int, int] | None]:
+        """(timestamp, offset) of the last entry that is not newer than `timestamp`: every record before the batch that
+        holds this offset is older."""
         pending = self.pending
         entries: Buffer = pending
         if not pending or _unpack(pending)[0] > timestamp:
             entries = yield from self.load()
         slot = bisect_right(range(len(entries) // ENTRY_BYTES), timestamp, key=lambda at: _entry(entries, at)[0]) - 1
-        return self.base_offset + _entry(entries, slot)[1] if slot >= 0 else self.base_offset
+        if slot < 0:
+            return None
+        found, relative = _entry(entries, slot)
+        return found, self.base_offset + relative
 
     def truncate(self, offset: int) -> Steps[None]:
         """Drop the entries of batches that end at `offset` or after it."""

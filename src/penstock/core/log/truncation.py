@@ -20,13 +20,13 @@ def drop_unwritten(log: Log, segment: Segment, position: int) -> None:
     """Forget, in memory, all that lies behind `position` of `segment`, where the first lost batch would begin."""
     while log.segments[-1] is not segment:
         log.segments.pop().removed = True
-    segment.sealed = False
+    segment.sealed = segment.uncleanable = False
     segment.size_bytes = position
     log.active = segment
     log.forget_recent()
     for offset in [offset for offset in log.pending_snapshots if offset > log.end_offset]:
         del log.pending_snapshots[offset]
-    log.is_rootless = log.is_rootless and not log.has_roots
+    log.awaits_first_sync = log.awaits_first_sync and not log.has_roots
 
 
 def repair(log: Log) -> Steps[None]:
@@ -42,6 +42,7 @@ def repair(log: Log) -> Steps[None]:
         producers.remember(suspended.known)
     suspended.hand_over(producers)
     log.producers = producers
+    log.context.census.replayed(log)
 
 
 def truncate_to(log: Log, offset: int) -> Steps[None]:
@@ -50,31 +51,56 @@ def truncate_to(log: Log, offset: int) -> Steps[None]:
     if offset >= log.end_offset:
         return
     log.blocked = "the log is being truncated"
-    while log.is_flushing or log.is_maintaining:
+    while log.is_flushing or log.is_maintaining or _is_rewriting(log, offset):
         yield Pause()
     yield from _undisturbed(log, _truncate(log, offset))
 
 
+def _is_rewriting(log: Log, offset: int) -> bool:
+    """Whether a job reads what is to be cut: what it makes of it must not take the place of what is left."""
+    return (log.is_cleaning or log.is_packing) and offset < log.active.base_offset
+
+
 def _truncate(log: Log, offset: int) -> Steps[None]:
     segment = _segment_of(log, offset)
-    located = yield from locate(log, segment, offset)
+    located = None
+    if offset > segment.base_offset:
+        located = yield from locate(log, segment, offset)
     # One that began while the disk was asked would call what is cut off, and whatever takes its place, synced.
     yield from flushing.ended(log)
     position = segment.size_bytes if located is None else located.position
+    if offset <= segment.base_offset:
+        # All of it goes, whatever is in there: it may be damaged.
+        position = 0
     log.end_offset = log.written_offset = offset if located is None else min(offset, located.header.base_offset)
     log.synced_offset = min(log.synced_offset, log.end_offset)
     log.start_offset = min(log.start_offset, log.end_offset)
     log.aborted_end = min(log.aborted_end, log.end_offset)
+    log.lower_cleaned()
     dropped = [later for later in log.segments if later.base_offset > segment.base_offset]
     drop_unwritten(log, segment, position)
-    for later in dropped:
+    # The newest goes first: files that a crash leaves of this go on where the log ends.
+    for later in reversed(dropped):
         for file in later.files():
             yield from remove(file)
-    yield from _cut(segment, log.end_offset, position)
+    tail_end = yield from _cut(segment, log.end_offset, position)
+    if "compact" not in log.settings.cleanup_policy and tail_end is not None:
+        _leave_no_gap(log, tail_end)
     yield from _drop_snapshots(log, log.end_offset)
     yield from sync_folder(log.dir)
     log.epochs.truncate_end(log.end_offset)
     log.producers = yield from replay.producers_at(log, log.end_offset)
+    log.context.census.replayed(log)
+
+
+def _leave_no_gap(log: Log, tail_end: int) -> None:
+    """Where nothing is compacted, a log that ends behind its last batch lacks what was there: a batch had rotted that
+    claimed a place further on, because its offset is not under its checksum. The leader has it."""
+    before, end_offset = log.end_offset, max(tail_end, log.start_offset)
+    if end_offset < before:
+        log.end_offset = log.written_offset = end_offset
+        log.synced_offset = min(log.synced_offset, end_offset)
+        log.context.on_lack(log, before)
 
 
 def restart_at(log: Log, offset: int, now_ms: int) -> Steps[None]:
@@ -93,7 +119,7 @@ def _restart(log: Log, offset: int, now_ms: int) -> Steps[None]:
     log.segments = [log.active]
     log.start_offset = log.end_offset = log.written_offset = log.synced_offset = offset
     log.cleaned_offset, log.packed_offset, log.aborted_end = None, 0, 0
-    log.is_rootless = False
+    log.awaits_first_sync = False
     log.producers = Producers()
     log.epochs.truncate_end(0)
     log.pending_snapshots.clear()
@@ -133,8 +159,9 @@ def _segment_of(log: Log, offset: int) -> Segment:
     return next((s for s in reversed(log.segments) if s.base_offset <= offset), log.segments[0])
 
 
-def _cut(segment: Segment, offset: int, position: int) -> Steps[None]:
-    """Cut a segment's files. The log is synced, or power loss could bring back what was cut behind what comes next."""
+def _cut(segment: Segment, offset: int, position: int) -> Steps[int | None]:
+    """Cut a segment's files; gives the offset after what is left, if that is whole. The log is synced, or power loss
+    could bring back what was cut behind what comes next."""
     size: int | None = yield Size(segment.log)
     if size is not None:
         yield Truncate(segment.log, position)
@@ -144,7 +171,7 @@ def _cut(segment: Segment, offset: int, position: int) -> Steps[None]:
     yield from segment.offsets.truncate(offset)
     yield from segment.times.truncate(offset)
     yield from segment.aborted.truncate(offset)
-    yield from replay.load_tail(segment)
+    return (yield from replay.load_tail(segment))
 
 
 def _drop_snapshots(log: Log, above_offset: int) -> Steps[None]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from penstock.core.base.endpoints import Endpoint
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.base.values import frozen
 from penstock.core.wire.stored.cluster_metadata import (
     BrokerEndpoint,
     BrokerFeature,
@@ -37,16 +37,6 @@ with port 0, in the request and in the record: Kafka's formats stay as they are,
 FeatureRanges = Mapping[str, tuple[int, int]]
 
 
-@frozen
-class Endpoint:
-    """Where a node listens, by listener name."""
-
-    listener: str
-    host: str
-    port: int
-    security_protocol: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class BrokerImage:
     """A registered broker."""
@@ -66,7 +56,7 @@ class BrokerImage:
     """An offset by which the registration is in the log: who has folded so far knows of it."""
 
     def endpoint(self, listener: str) -> Endpoint | None:
-        return next((point for point in self.endpoints if point.listener == listener), None)
+        return next((point for point in self.endpoints if point.name == listener), None)
 
     @property
     def is_active(self) -> bool:
@@ -162,10 +152,10 @@ def broker_of(record: RegisterBrokerRecord, offset: int) -> BrokerImage:
         record.broker_id,
         record.broker_epoch,
         record.incarnation_id,
-        tuple(point for point in points if point.listener != HOST_LISTENER),
+        tuple(point for point in points if point.name != HOST_LISTENER),
         record.rack,
         record.fenced,
-        next((point.host for point in points if point.listener == HOST_LISTENER), None),
+        next((point.host for point in points if point.name == HOST_LISTENER), None),
         record.in_controlled_shutdown,
         features_of(record.features),
         tuple(record.log_dirs),
@@ -182,9 +172,7 @@ def record_of(broker: BrokerImage) -> RegisterBrokerRecord:
         incarnation_id=broker.incarnation,
         broker_epoch=broker.epoch,
         end_points=[
-            BrokerEndpoint(
-                name=point.listener, host=point.host, port=point.port, security_protocol=point.security_protocol
-            )
+            BrokerEndpoint(name=point.name, host=point.host, port=point.port, security_protocol=point.protocol)
             for point in points
         ],
         features=[
@@ -225,9 +213,7 @@ def controller_record(controller: ControllerImage) -> RegisterControllerRecord:
         controller_id=controller.id,
         incarnation_id=controller.incarnation,
         end_points=[
-            ControllerEndpoint(
-                name=point.listener, host=point.host, port=point.port, security_protocol=point.security_protocol
-            )
+            ControllerEndpoint(name=point.name, host=point.host, port=point.port, security_protocol=point.protocol)
             for point in controller.endpoints
         ],
         features=[

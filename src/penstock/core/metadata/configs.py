@@ -18,8 +18,17 @@ from penstock.core.base.settings import (
     validate_group_overrides,
     validate_topic_overrides,
 )
+from penstock.core.base.settings.key import FIXED_BY_SOCKETS
+from penstock.core.metadata import client_metrics
 from penstock.core.metadata.fold import fold
-from penstock.core.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Image, Standing
+from penstock.core.metadata.image import (
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+    Image,
+    UnusualState,
+)
 from penstock.core.metadata.rules import MIN_INSYNC_REPLICAS, has_eligible_leaders, rules_for
 from penstock.core.metadata.topics import check_topic_name
 from penstock.core.wire.schema import StoredRecord
@@ -27,9 +36,6 @@ from penstock.core.wire.stored.cluster_metadata import ClearElrRecord, ConfigRec
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 """Operations of IncrementalAlterConfigs."""
-
-FIXED_BY_SOCKETS = frozenset({"listeners", "listener.security.protocol.map"})
-"""Kafka changes these in a running broker; our sockets are opened once."""
 
 Operation = tuple[int, str, str | None]
 """(operation, key, value)"""
@@ -49,6 +55,9 @@ def check_resource(image: Image, resource_type: int, name: str) -> None:
     elif resource_type == GROUP_RESOURCE:
         if not name:
             raise ApiError(ErrorCode.INVALID_REQUEST, "There are no settings for all groups; name one.")
+    elif resource_type == CLIENT_METRICS_RESOURCE:
+        if not name:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "A subscription needs a name.")
     else:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Settings of resource type {resource_type} cannot be changed.")
 
@@ -116,7 +125,9 @@ def _default_text(key: Key) -> str:
 
 
 def _keys(resource_type: int) -> Mapping[str, Key]:
-    return {TOPIC_RESOURCE: TOPIC_KEYS, BROKER_RESOURCE: BROKER_KEYS}.get(resource_type, GROUP_KEYS)
+    """Nothing can be added to the lists of a subscription to clients' metrics, as with Kafka."""
+    known = {TOPIC_RESOURCE: TOPIC_KEYS, BROKER_RESOURCE: BROKER_KEYS, GROUP_RESOURCE: GROUP_KEYS}
+    return known.get(resource_type, {})
 
 
 def _check_values(image: Image, settings: BrokerSettings, resource_type: int, name: str, after: dict[str, str]) -> None:
@@ -125,6 +136,8 @@ def _check_values(image: Image, settings: BrokerSettings, resource_type: int, na
             validate_topic_overrides(after, settings)
         elif resource_type == GROUP_RESOURCE:
             validate_group_overrides(after, settings)
+        elif resource_type == CLIENT_METRICS_RESOURCE:
+            client_metrics.subscription(name, after)
         else:
             _check_broker(image, settings, name, after)
     except SettingError as error:
@@ -182,7 +195,7 @@ def _forget_eligible(
     return outdated if some_stay else [ClearElrRecord(topic_name=name)]
 
 
-def _has_eligible(standing: Standing) -> bool:
+def _has_eligible(standing: UnusualState) -> bool:
     return bool(standing.elr or standing.last_known_elr)
 
 

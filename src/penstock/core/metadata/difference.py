@@ -9,7 +9,7 @@ from penstock.core.metadata.image import Image
 def difference(before: Image, after: Image) -> Delta:
     """What a node that has acted on one image must look at to act on another. Topics that both have are all looked at
     again: to find out that nothing is to be done costs a node less than to compare each partition here."""
-    delta = Delta(topics=set(after.topics))
+    delta = Delta(topics=set(after.topics), grown=set(after.topics), is_recorded=False)
     for topic in before.topics.values():
         known = after.topic(topic.name)
         if known is None or known.id != topic.id:

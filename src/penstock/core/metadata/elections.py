@@ -6,7 +6,7 @@ may take one that lost records, where `unclean.leader.election.enable` allows it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from functools import partial
 
 from penstock.core.base.errors import ApiError, ErrorCode
@@ -111,10 +111,15 @@ def _elect(
     return record, ErrorCode.NONE
 
 
-def balancing(image: Image, settings: BrokerSettings) -> Sweep:
-    """Give leadership back to the first replicas where they can take it."""
+def balancing(image: Image, settings: BrokerSettings, brokers: Set[int] | None = None) -> Sweep:
+    """Give leadership back to the first replicas where they can take it; to those of some brokers, or to all."""
     decide = partial(_hold, settings, Election.PREFERRED, lambda rules: True)
-    return Sweep(image, TopicImage.unpreferred, decide)
+
+    def find(topic: TopicImage) -> list[int]:
+        found = topic.unpreferred()
+        return found if brokers is None else [index for index in found if topic.replicas[index][0] in brokers]
+
+    return Sweep(image, find, decide)
 
 
 def electing_uncleanly(image: Image, settings: BrokerSettings) -> Sweep:

@@ -19,12 +19,26 @@ ELR_METADATA_LEVEL_MIN = 23
 CONTROLLER_REGISTRATION_LEVEL_MIN = 15
 """3.7-IV0, the first level in which controllers register."""
 
-BOOTSTRAP_FEATURES: dict[str, int] = {METADATA_VERSION: METADATA_LEVEL, ELR_VERSION: 1}
+TRANSACTION_VERSION = "transaction.version"
+"""How transactions are kept and ended: 1 has tagged fields in the coordinator's records, 2 bumps the epoch at every end
+(KIP-890)."""
+
+GROUP_VERSION = "group.version"
+"""Whether groups may have the protocol in which the coordinator assigns (1, KIP-848)."""
+
+BOOTSTRAP_FEATURES: dict[str, int] = {
+    METADATA_VERSION: METADATA_LEVEL,
+    ELR_VERSION: 1,
+    TRANSACTION_VERSION: 2,
+    GROUP_VERSION: 1,
+}
 """What a new cluster begins with: the levels that Kafka 4.3 formats a folder with, of the features that we have."""
 
 SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     METADATA_VERSION: (METADATA_LEVEL_MIN, METADATA_LEVEL),
     ELR_VERSION: (0, 1),
     KRAFT_VERSION: (0, 1),
+    TRANSACTION_VERSION: (0, 2),
+    GROUP_VERSION: (0, 1),
 }
 """What a cluster's controllers and brokers can agree on."""

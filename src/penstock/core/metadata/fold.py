@@ -15,9 +15,9 @@ from penstock.core.metadata.image import (
     TOPIC_RESOURCE,
     Image,
     PartitionImage,
-    Standing,
     Tally,
     TopicImage,
+    UnusualState,
     resource_key,
     unified,
 )
@@ -51,6 +51,10 @@ class Delta:
 
     topics: set[str] = fresh(default_factory=set)
     removed: dict[str, TopicImage] = fresh(default_factory=dict)
+    is_recorded: bool = True
+    """Whether records say so. A snapshot only lacks what is removed, and may be of metadata that was lost."""
+    grown: set[str] = fresh(default_factory=set)
+    """Topics that are new or have new partitions; after a snapshot perhaps some that have not."""
     configs: set[str] = fresh(default_factory=set)
     brokers: set[int] = fresh(default_factory=set)
 
@@ -130,7 +134,10 @@ class Fold:
 
     def _put_partition(self, record: PartitionRecord) -> None:
         topic = self._topic(record.topic_id)
-        self._set(topic, record.partition_id, topic.find(record.partition_id), _partition_of(record))
+        before = topic.find(record.partition_id)
+        if before is None:
+            self.delta.grown.add(topic.name)
+        self._set(topic, record.partition_id, before, _partition_of(record))
 
     def _change_partition(self, record: PartitionChangeRecord) -> None:
         topic = self._topic(record.topic_id)
@@ -178,6 +185,7 @@ class Fold:
         self._unified_names[unified(topic.name)] = None
         self._configs[resource_key(TOPIC_RESOURCE, topic.name)] = None
         self.delta.topics.discard(topic.name)
+        self.delta.grown.discard(topic.name)
         self.delta.removed[topic.name] = topic
 
     def _put_config(self, record: ConfigRecord) -> None:
@@ -262,12 +270,12 @@ def _partition_of(record: PartitionRecord) -> PartitionImage:
     )
 
 
-def _standing_of(record: PartitionRecord) -> Standing:
+def _standing_of(record: PartitionRecord) -> UnusualState:
     moving = record.adding_replicas or record.removing_replicas
     eligible = record.eligible_leader_replicas or record.last_known_elr
     if not (moving or eligible or record.leader_recovery_state):
         return ORDINARY
-    return Standing(
+    return UnusualState(
         tuple(record.adding_replicas),
         tuple(record.removing_replicas),
         tuple(record.eligible_leader_replicas or ()),

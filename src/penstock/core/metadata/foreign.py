@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from penstock.core.base.errors import ApiError
 from penstock.core.base.settings import BrokerSettings
+from penstock.core.log.names import METADATA_TOPIC
 from penstock.core.metadata.configs import SET, plan_increment
 from penstock.core.metadata.fold import fold
 from penstock.core.metadata.image import (
@@ -24,7 +25,6 @@ from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import ProducerIdsRecord, TopicRecord
 
 UNSERVED_TOPICS: Final = {
-    "__transaction_state": "transactions that are under way, and the ids of transactional producers",
     "__share_group_state": "what share groups have acknowledged",
     "__remote_log_metadata": "where segments in remote storage are",
 }
@@ -75,7 +75,9 @@ def adopt(theirs: Image, home: Home) -> Adopted:
 
 def _taken_topics(theirs: Image, remarks: list[str]) -> Iterator[TopicImage]:
     for name, topic in sorted(theirs.topics.items()):
-        if name in UNSERVED_TOPICS:
+        if name == METADATA_TOPIC:
+            remarks.append(f"left behind: topic {name} (only the metadata log may have that name)")
+        elif name in UNSERVED_TOPICS:
             remarks.append(f"left behind: topic {name} ({UNSERVED_TOPICS[name]})")
         elif theirs.config(TOPIC_RESOURCE, name).get(_REMOTE) == "true":
             remarks.append(f"left behind: topic {name} (part of it may be in remote storage, which is not built)")
@@ -113,11 +115,8 @@ def _settings(theirs: Image, ours: Image, settings: BrokerSettings, remarks: lis
 
 
 def _powerless(theirs: Image) -> list[str]:
-    """What is taken over, but does nothing yet: nobody should believe that it protects."""
-    counts = {
-        "access control entries": len(theirs.access.entries),
-        "credentials": len(theirs.access.credentials),
-        "delegation tokens": len(theirs.access.tokens),
-        "client quotas": len(theirs.access.quotas),
-    }
-    return [f"kept, but nothing acts on them yet: {count} {what}" for what, count in counts.items() if count]
+    """What is taken over, and does something only under a condition: nobody should believe that it does anyway."""
+    tokens = len(theirs.access.tokens)
+    return [f"{tokens} delegation tokens are kept: they are good under Kafka's own delegation.token.secret.key"] * bool(
+        tokens
+    )

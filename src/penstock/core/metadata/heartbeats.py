@@ -10,8 +10,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from penstock.core.base.settings import BrokerSettings
-from penstock.core.metadata.brokers import BrokerImage, check_epoch
-from penstock.core.metadata.departures import (
+from penstock.core.metadata.broker_fencing import (
     abandoned,
     cordoning,
     fencing,
@@ -21,6 +20,7 @@ from penstock.core.metadata.departures import (
     shutting_down,
     unfencing,
 )
+from penstock.core.metadata.brokers import BrokerImage, check_epoch
 from penstock.core.metadata.image import Image
 from penstock.core.metadata.levels import keeps_cordons
 from penstock.core.metadata.sessions import Sessions

@@ -39,7 +39,7 @@ ReplicaSet = tuple[int, ...]
 Directories = tuple[bytes, ...]
 
 
-class Standing(NamedTuple):
+class UnusualState(NamedTuple):
     """What few partitions have: a reassignment under way, eligible leaders outside the in-sync set, a recovery."""
 
     adding: ReplicaSet = ()
@@ -49,10 +49,10 @@ class Standing(NamedTuple):
     recovery: int = RECOVERED
 
 
-ORDINARY = Standing()
+ORDINARY = UnusualState()
 _SETS: Interned[ReplicaSet] = Interned((), lambda members: members)
 _DIRECTORIES: Interned[Directories] = Interned(())
-_STANDINGS: Interned[Standing] = Interned(ORDINARY, lambda standing: standing.elr)
+_STANDINGS: Interned[UnusualState] = Interned(ORDINARY, lambda standing: standing.elr)
 
 
 class PartitionImage(NamedTuple):
@@ -64,7 +64,7 @@ class PartitionImage(NamedTuple):
     leader_epoch: int
     partition_epoch: int
     directories: Directories = ()
-    standing: Standing = ORDINARY
+    standing: UnusualState = ORDINARY
 
     @property
     def is_reassigning(self) -> bool:
@@ -94,9 +94,9 @@ class PartitionImage(NamedTuple):
         )
 
 
-def _changed_standing(before: Standing, record: PartitionChangeRecord) -> Standing:
+def _changed_standing(before: UnusualState, record: PartitionChangeRecord) -> UnusualState:
     recovery = record.leader_recovery_state
-    return Standing(
+    return UnusualState(
         before.adding if record.adding_replicas is None else tuple(record.adding_replicas),
         before.removing if record.removing_replicas is None else tuple(record.removing_replicas),
         before.elr if record.eligible_leader_replicas is None else tuple(record.eligible_leader_replicas),

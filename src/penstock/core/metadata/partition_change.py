@@ -27,8 +27,8 @@ from penstock.core.wire.stored.cluster_metadata import PartitionChangeRecord
 class Election(Enum):
     """What an election may do to find a leader."""
 
-    PREFERRED = "the first replica, if it is in sync and its disk not full; else as ONLINE"
-    ONLINE = "keep the leader, or take one that is in sync or eligible; one whose disk is full if there is no other"
+    PREFERRED = "the first replica, if it is in sync and not reluctant to lead; else as ONLINE"
+    ONLINE = "keep the leader, or take one that is in sync or eligible; a reluctant one if there is no other"
     UNCLEAN = "as ONLINE; if there is none, any replica that is alive"
 
 
@@ -123,14 +123,14 @@ class PartitionChange:
 
     def elect(self) -> Elected:
         """Choose a leader, or NO_LEADER."""
-        full = NO_LEADER
+        reluctant = NO_LEADER
         for replica in self._in_order():
             if self._is_valid(replica):
                 if self._rules.should_lead(replica):
                     return Elected(replica)
-                full = replica if full == NO_LEADER else full
-        if full != NO_LEADER:
-            return Elected(full)
+                reluctant = replica if reluctant == NO_LEADER else reluctant
+        if reluctant != NO_LEADER:
+            return Elected(reluctant)
         if self._may_return_to_last_known():
             return Elected(self.before.standing.last_known_elr[0], unclean=True)
         if self.election is Election.UNCLEAN:

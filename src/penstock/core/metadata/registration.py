@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.settings import BrokerSettings
+from penstock.core.metadata.broker_fencing import returning, unregistering
 from penstock.core.metadata.brokers import (
     RESERVED_DIRECTORIES_END,
     BrokerImage,
@@ -16,7 +17,6 @@ from penstock.core.metadata.brokers import (
     endpoints_of,
     features_of,
 )
-from penstock.core.metadata.departures import returning, unregistering
 from penstock.core.metadata.features import METADATA_VERSION
 from penstock.core.metadata.heartbeats import Heartbeats
 from penstock.core.metadata.image import Image

@@ -8,6 +8,7 @@ from penstock.core.base.settings import TOPIC_KEYS, BrokerSettings, parse_value
 from penstock.core.base.values import frozen
 from penstock.core.metadata.features import ELR_VERSION
 from penstock.core.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE, Image, PartitionImage, TopicImage
+from penstock.core.metadata.reluctance import is_reluctant
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 UNCLEAN_ELECTION = "unclean.leader.election.enable"
@@ -33,8 +34,8 @@ class TopicRules:
         return broker is not None and broker.is_active and broker.has_online(partition.directory(broker_id))
 
     def should_lead(self, broker_id: int) -> bool:
-        """Whether a broker that may lead has room for what would be sent to it."""
-        return not self.image.brokers[broker_id].is_full
+        """Whether a broker that may lead is the one to do it, where others could."""
+        return not is_reluctant(self.image, broker_id)
 
 
 def rules_for(image: Image, settings: BrokerSettings, topic: TopicImage) -> TopicRules:

@@ -10,8 +10,10 @@ from penstock.core.base.ports import Pause, Steps
 from penstock.core.base.settings import BrokerSettings, SettingError, validate_topic_overrides
 from penstock.core.base.steps import at_once
 from penstock.core.base.values import fresh, mutable
+from penstock.core.log.names import METADATA_TOPIC
 from penstock.core.metadata.image import TOPIC_RESOURCE, Image, PartitionImage, TopicImage, unified
 from penstock.core.metadata.placement import Placer, check_assignment
+from penstock.core.metadata.reluctance import is_reluctant
 from penstock.core.metadata.snapshot import record_of_partition
 from penstock.core.wire.api.create_partitions import CreatePartitionsTopic
 from penstock.core.wire.api.create_topics import CreatableTopic
@@ -78,7 +80,7 @@ class NewTopic:
 def _partition_record(image: Image, topic_id: bytes, index: int, replicas: list[int]) -> PartitionRecord:
     """A new partition; those of its replicas that are alive are in sync, having nothing to be behind of."""
     isr = tuple(replica for replica in replicas if image.is_active(replica))
-    leader = next((replica for replica in isr if not image.brokers[replica].is_full), isr[0])
+    leader = next((replica for replica in isr if not is_reluctant(image, replica)), isr[0])
     directories = tuple(image.default_directory(replica) for replica in replicas)
     return record_of_partition(topic_id, index, PartitionImage(tuple(replicas), isr, leader, 0, 0, directories))
 
@@ -115,7 +117,9 @@ def _in_slices(placed: Iterator[list[int]]) -> Steps[list[list[int]]]:
 
 
 def check_new_topic(image: Image, name: str) -> None:
-    """Refuse what cannot be created beside what there is."""
+    """Refuse what cannot be created beside what there is, and the name of the metadata log, as Kafka does."""
+    if name == METADATA_TOPIC:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
     check_topic_name(name)
     if image.topic(name) is not None:
         raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")

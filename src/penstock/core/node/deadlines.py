@@ -30,6 +30,8 @@ class Deadlines:
         self._heap: list[tuple[int, int, Deadline]] = []
         self._order = 0
         self._length_max = SWEPT_LENGTH_MIN
+        self.now_ms = 0
+        """The time of this turn, as whoever begins it says."""
 
     def __len__(self) -> int:
         """How many are kept, those that are cancelled too."""
@@ -42,6 +44,11 @@ class Deadlines:
         if len(self._heap) > self._length_max:
             self._sweep()
         return deadline
+
+    def soon(self, call: Callable[[], None]) -> Deadline:
+        """When everybody was heard who has something to say already: the world runs what is due now in its next round,
+        behind the sockets that are ready."""
+        return self.at(self.now_ms, call)
 
     def next_ms(self) -> int | None:
         heap = self._heap

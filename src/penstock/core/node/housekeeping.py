@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Collection
+from typing import Protocol, TypeVar
 
-from penstock.core.base.ports import FileFailure, FreeSpace, Pause, Steps
+from penstock.core.base.ports import FileFailure, FreeSpace, Pause, Steps, found_no_room
 from penstock.core.base.steps import expect_no_mistake
 from penstock.core.log import packer
+from penstock.core.node.coordination.coordinators import Coordinators
+from penstock.core.node.host import Host
+from penstock.core.node.serving.connection import Connection
+from penstock.core.node.serving.limits import Limits
+from penstock.core.node.storage.replicas import Replicas
 from penstock.core.partition.partition import Partition
-
-if TYPE_CHECKING:
-    from penstock.core.node.node import Node
+from penstock.core.records.errors import CorruptBatch
 
 PURGE_INTERVAL_MS = 1_000
 IDLE_SWEEP_INTERVAL_MS = 1_000
@@ -30,12 +33,35 @@ OFFSET_MAP_ENTRY_BYTES = 128
 Found = TypeVar("Found")
 
 
+class HousekeepingHost(Host, Protocol):
+    """What housekeeping needs of the node."""
+
+    disk_full: bool
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def limits(self) -> Limits: ...
+
+    @property
+    def connections(self) -> Collection[Connection]: ...
+
+    @property
+    def replicas(self) -> Replicas: ...
+
+    @property
+    def coordinators(self) -> Coordinators: ...
+
+
 class Housekeeping:
     """Recurring work. Each kind runs by itself, never twice at once, and starts again when it has ended."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: HousekeepingHost) -> None:
         self._node = node
         self._watches_flushes = False
+        self.disk_room = (0, 0)
+        """Free bytes, and all of them, at the last look."""
 
     def begin(self) -> None:
         self._every(self._setting("log.retention.check.interval.ms"), self._retain)
@@ -78,8 +104,9 @@ class Housekeeping:
             if node.state != "running":
                 # Whatever it was, a node that stops gives it up.
                 return
-            if isinstance(outcome, FileFailure):
-                node.log("warning", f"{work.__name__.strip('_')} was stopped: {outcome.message}")
+            if isinstance(outcome, FileFailure) and not (node.disk_full and found_no_room(outcome)):
+                what = work.__name__.strip("_").replace("_", " ")
+                node.log("warning", "housekeeping", f"{what} was stopped: {outcome.message}")
             if is_needed():
                 node.deadlines.at(node.now_ms + max(interval_ms(), 1), lambda: node.tasks.run(work(), again))
 
@@ -94,7 +121,9 @@ class Housekeeping:
                 retaining = partition.log.retain(self._node.now_ms, partition.high_watermark)
                 removed = yield from self._on_its_own(partition, "retention", retaining)
                 if removed:
-                    self._node.log("info", f"retention removed {removed} segment(s) of {partition.log!r}")
+                    self._node.log(
+                        "info", "housekeeping", f"retention removed {removed} segment(s) of {partition.log!r}"
+                    )
                 yield Pause()
 
     def _purge(self) -> Steps[None]:
@@ -126,9 +155,10 @@ class Housekeeping:
         A node that stops gives everything up."""
         try:
             return (yield from steps)
-        except FileFailure as failure:
-            if self._node.state == "running":
-                self._node.log("warning", f"{what} of {partition.log!r} was stopped: {failure.message}")
+        except (FileFailure, CorruptBatch) as failure:
+            if self._node.state == "running" and not (self._node.disk_full and found_no_room(failure)):
+                why = failure.message if isinstance(failure, FileFailure) else failure
+                self._node.log("warning", "housekeeping", f"{what} of {partition.log!r} was stopped: {why}")
             return None
 
     def _pack(self) -> Steps[None]:
@@ -167,24 +197,25 @@ class Housekeeping:
     def _expire_producers(self) -> Steps[None]:
         expiration_ms = self._node.settings["producer.id.expiration.ms"]
         for partition in self._partitions():
-            partition.log.producers.expire(self._node.now_ms, expiration_ms)
+            partition.expire_producers(self._node.now_ms, expiration_ms)
             yield Pause()
 
     def _expire_offsets(self) -> Steps[None]:
-        for coordinator in self._node.coordinators:
-            yield from coordinator.expire_offsets()
+        yield from self._node.coordinators.expire_offsets()
 
     def _watch_disk(self) -> Steps[None]:
         """Refuse writes before the disk is full; reads, deletions and retention go on, and so it recovers by itself."""
         node = self._node
-        free, total = yield FreeSpace(node.settings.log_dir)
+        free, total = self.disk_room = yield FreeSpace(node.settings.log_dir)
         limit = node.settings["penstock.disk.full.ratio"]
         is_full = total > 0 and 1 - free / total >= limit
         if is_full != node.disk_full:
             node.disk_full = is_full
             state = "refused until there is room again" if is_full else "accepted again"
             node.log(
-                "warning", f"the disk of {node.settings.log_dir} is {1 - free / total:.0%} full: writes are {state}"
+                "warning",
+                "disk",
+                f"the disk of {node.settings.log_dir} is {1 - free / total:.0%} full: writes are {state}",
             )
 
     def _close_idle(self) -> Steps[None]:

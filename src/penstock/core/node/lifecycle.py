@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 from dataclasses import replace as replace_fields
-from typing import TYPE_CHECKING
+from functools import partial
 
 from penstock.core.base.errors import ErrorCode, PenstockError
 from penstock.core.base.ports import Entry, FileFailure, ListDir, MakeDir, Steps
+from penstock.core.log.census import ProducerCensus
 from penstock.core.log.checkpoints import read_file, replace
 from penstock.core.log.directory import LogDirectory
 from penstock.core.log.durable import sync_folder
@@ -25,16 +26,20 @@ from penstock.core.metadata.storage import (
     uuid_bytes,
     uuid_text,
 )
-from penstock.core.node.cluster import Cluster
-from penstock.core.node.disk_trouble import DiskTrouble
-from penstock.core.node.lineage import Lineage
+from penstock.core.node.links.purposes import ASSIGN
+from penstock.core.node.membership.broker_lifecycle import NO_EPOCH
+from penstock.core.node.membership.cluster import Cluster
+from penstock.core.node.node import Node
+from penstock.core.node.quorum.bootstrap import read_bootstrap
 from penstock.core.node.quorum.identity import founding_voters, is_founder, is_only_voter
 from penstock.core.node.quorum.opening import found_quorum, is_only_founded, open_quorum
-from penstock.core.node.registrar import NO_EPOCH
-from penstock.core.node.replicas import Replicas
-
-if TYPE_CHECKING:
-    from penstock.core.node.node import Node
+from penstock.core.node.schemas.knowledge import SchemaKnowledge
+from penstock.core.node.storage.disk_trouble import DiskTrouble
+from penstock.core.node.storage.lineage import Lineage
+from penstock.core.node.storage.losses import ASK_MS, Losses
+from penstock.core.node.storage.replicas import Replicas
+from penstock.core.node.storage.stray_reports import StrayReports
+from penstock.core.wire.schema import Request
 
 INDEX_CACHE_BYTES_MAX = 32 << 20
 """Indexes of sealed segments, read on demand, shared by all logs."""
@@ -42,9 +47,13 @@ INDEX_CACHE_BYTES_MAX = 32 << 20
 
 def start(node: Node) -> Steps[None]:
     """Open the folder and take part in the quorum; the node serves others once it knows what is committed."""
+    # Until it is known whose folder this is, nobody can be vouched for, and later not either.
+    node.tasks.on_disk_failed = node.runtime_note.remove
     node.meta = yield from _identify(node)
     context = LogContext(node.files, node.tasks, IndexCache(INDEX_CACHE_BYTES_MAX))
     node.quorum = yield from open_quorum(node, context)
+    node.quorum.bootstrap = yield from read_bootstrap(node.settings.metadata_log_dir)
+    node.has_quorum = True
     node.cluster = Cluster(node)
     if node.quorum.has_begun:
         node.cluster.follow_leadership()
@@ -53,46 +62,68 @@ def start(node: Node) -> Steps[None]:
 
 def _serve(node: Node, context: LogContext) -> Steps[None]:
     """Take up what the metadata says of this node, and take part in the cluster."""
-    node.image = node.quorum.start_image()
+    node.take(node.quorum.start_image())
     node.reconfigure()
-    node.lineage = Lineage(node.settings.log_dir, node.boot_id, node.new_id())
+    node.lineage = Lineage(node.settings.log_dir, node.boot_id, node.new_id(), node.runtime_note)
     trouble = DiskTrouble(node)
-    node.tasks.on_sync_failed = trouble.sync_failed
+    node.tasks.on_disk_failed = trouble.disk_failed
     expiration_ms = node.settings["producer.id.expiration.ms"]
+    census = ProducerCensus(
+        node.settings["penstock.producers.per.partition.max"],
+        node.settings["penstock.producers.max"],
+        lambda: directory.logs.values(),
+    )
     context = replace_fields(
         context,
+        census=census,
         producer_id_expiration_ms=expiration_ms,
         before_loss=node.lineage.cut,
+        on_damage=trouble.damage_found,
         on_loss=trouble.write_lost,
         on_failure=trouble.log_failed,
+        on_bad_index=trouble.index_rebuilt,
+        on_lack=trouble.gap_found,
+        on_corrupt=node.scrub.met,
     )
     directory = LogDirectory(node.settings.log_dir, context)
-    directory.departures.on_left_behind = lambda log, failure: node.log(
-        "error", f"the files in {log.dir} belong to nobody and cannot be removed before the next start: {failure}"
-    )
     node.replicas = Replicas(node.settings, directory, node.replication)
+    schemas = SchemaKnowledge(node, node.make_check)
+    node.replicas.schemas = schemas
+    if node.is_broker:
+        node.replicas.on_applied = schemas.reader.image_changed
+    node.replicas.on_mended = trouble.damage_cut
+    node.losses = Losses(node, node.replication.around, partial(_tell_controller, node), node.scrub.forget)
+    node.replicas.on_following = node.losses.give_up
+    reports = StrayReports(node.settings.log_dir, directory.deferred_delete, node.log)
     node.replicas.on_added = node.coordinators.added
     node.replicas.on_removed = node.coordinators.removed
     if node.is_broker:
-        yield from _adopt_logs(node, directory)
+        yield from _adopt_logs(node, directory, reports)
     node.quorum.open(node.publish)
     node.has_opened = True
     _join(node)
 
 
-def _adopt_logs(node: Node, directory: LogDirectory) -> Steps[None]:
+def _tell_controller(node: Node, request: Request) -> None:
+    node.cluster.channel.ask(request, ASK_MS, lambda response: None, ASSIGN)
+
+
+def _adopt_logs(node: Node, directory: LogDirectory, reports: StrayReports) -> Steps[None]:
     """Open the logs that are here, and give them their roles. A node that is only a controller leaves them alone."""
     yield from directory.read_clean_mark()
     yield from node.lineage.begin(node.image.brokers.get(node.node_id), directory.broker_epoch)
-    yield from directory.load(lambda topic: node.replicas.topic_settings(node.image, topic), node.now_ms)
+    went_on = node.lineage.previous_epoch != NO_EPOCH
+    settings_for = partial(node.replicas.topic_settings, node.image)
+    yield from directory.load(settings_for, node.now_ms, went_on=went_on)
     if not directory.was_clean and directory.logs:
         # The names of folders that were made shortly before a crash must last before anything in them is promised.
         yield from sync_folder(node.settings.log_dir)
         why = "the last stop was not a clean one"
         if node.lineage.previous_epoch != NO_EPOCH:
             why += "; the machine went on, so nothing is lost"
-        node.log("info", f"recovered {len(directory.logs)} partition(s): {why}")
-    yield from node.replicas.adopt(node.image, node.now_ms)
+        node.log("info", "storage", f"recovered {len(directory.logs)} partition(s): {why}")
+    reports.count()
+    yield from node.replicas.adopt(node.image, node.quorum.take_removed(), node.now_ms)
 
 
 def _join(node: Node) -> None:
@@ -205,6 +236,9 @@ def _run(node: Node) -> None:
         node.cluster.follow_leadership()
     node.state = "running"
     node.housekeeping.begin()
+    if node.is_broker:
+        node.replicas.on_applied()
+        node.scrub.begin()
 
 
 def stop(node: Node) -> Steps[None]:
@@ -215,7 +249,10 @@ def stop(node: Node) -> Steps[None]:
     yield from node.quorum.close()
     node.links.close_all()
     if node.is_broker:
-        yield from node.replicas.close(_epoch_to_leave(node))
+        epoch = _epoch_to_leave(node)
+        yield from node.replicas.close(epoch)
+        if epoch != NO_EPOCH:
+            node.lineage.end()
 
 
 def _epoch_to_leave(node: Node) -> int:
@@ -226,7 +263,7 @@ def _epoch_to_leave(node: Node) -> int:
     if node.cluster.is_lone:
         broker = node.image.brokers.get(node.node_id)
         return NO_EPOCH if broker is None else broker.epoch
-    epoch = node.cluster.registrar.epoch
+    epoch = node.cluster.broker_lifecycle.epoch
     return node.lineage.previous_epoch if epoch == NO_EPOCH else epoch
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.values import frozen
-from penstock.core.partition.fetch_session import Changes, FetchSession
+from penstock.core.partition.fetch_session_handler import Changes, FetchSessionHandler
 from penstock.core.partition.follower import Follower, Position
 from penstock.core.partition.throttle import Throttle
 from penstock.core.wire.api.fetch import (
@@ -85,7 +85,7 @@ class Fetcher:
         self._throttle = throttle
         self._is_throttled = is_throttled
         self._followers: dict[Key, Follower] = {}
-        self._session: FetchSession[Key, Position] = FetchSession()
+        self._session: FetchSessionHandler[Key, Position] = FetchSessionHandler()
         self._changed: dict[Key, None] = {}
         # Those that an error, or the throttle, lets wait, with the time until when.
         self._resting: dict[Key, int] = {}
@@ -175,6 +175,7 @@ class Fetcher:
             self._changed[key] = None
 
     def _position(self, key: Key, now_ms: int) -> Position | None:
+        settings = self.settings
         self._busy.pop(key, None)
         follower = self._followers.get(key)
         if follower is None or key in self._resting:
@@ -182,9 +183,10 @@ class Fetcher:
         if self._is_throttled(follower) and not self._throttle.is_open(now_ms):
             self._resting[key] = self._throttle.opens_ms(now_ms)
             return None
-        if follower.has_lost:
-            follower.has_lost = False
-            self._resting[key] = now_ms + self.settings.backoff_ms
+        if follower.lost_by is not None:
+            # A full disk stays full for a while; who found no descriptor may find one a moment later.
+            is_passing, follower.lost_by = follower.lost_by.is_passing, None
+            self._resting[key] = now_ms + (settings.retry_ms if is_passing else settings.backoff_ms)
             return None
         position = follower.position
         if position is None and follower.is_busy:

@@ -38,16 +38,25 @@ class Position(NamedTuple):
         return self.offset == asked.offset and self.leader_epoch == asked.leader_epoch
 
 
+class Loss(NamedTuple):
+    """From a segment on the log is not what was written."""
+
+    offset: int
+    found_ms: int
+    cut: Callable[[], None]
+
+
 class Follower(Partition):
     """A replica that follows one leader through one epoch."""
 
     __slots__ = (
         "_committed",
         "_copied_end",
+        "_lost",
         "copied_batches",
-        "has_lost",
         "is_cutting",
         "leader",
+        "lost_by",
         "may_lose",
         "on_change",
         "on_stop",
@@ -76,9 +85,11 @@ class Follower(Partition):
         # As far as the leader has said that it is committed; it may be ahead of what is here.
         self._committed = self.high_watermark
         self.is_cutting = False
+        # What is to be cut off as soon as nothing is in flight, and whom to tell.
+        self._lost: Loss | None = None
         self._copied_end = log.end_offset
-        # The disk did not take what was copied; asking again at once would only find it as full as before.
-        self.has_lost = False
+        # Why the disk did not take what was copied; asking again at once would only find it as it was before.
+        self.lost_by: FileFailure | None = None
         self.stopped: str | None = None
         self.truncations = 0
         self.copied_batches = 0
@@ -92,7 +103,12 @@ class Follower(Partition):
     @property
     def is_busy(self) -> bool:
         """Whether the disk still has to do something before it can be said what is here."""
-        return self.is_cutting or self.log.blocked is not None or self.counted_end < self.log.end_offset
+        return (
+            self.is_cutting
+            or self._lost is not None
+            or self.log.blocked is not None
+            or self.counted_end < self.log.end_offset
+        )
 
     @property
     def beyond_end(self) -> ErrorCode:
@@ -188,9 +204,10 @@ class Follower(Partition):
             self.log.context.tasks.run(self.log.delete_records(offset))
 
     def progressed(self) -> None:
+        self._begin_loss()
         if self.log.end_offset < self._copied_end:
             self._copied_end = self.log.end_offset
-            self.has_lost = True
+            self.lost_by = self.log.undone
         self.sync_written()
         self._catch_up()
         self.on_change()
@@ -213,6 +230,23 @@ class Follower(Partition):
             return
         self._cut(self.log.restart_at(start_offset, now_ms))
 
+    def lose(self, offset: int, now_ms: int, cut: Callable[[], None]) -> None:
+        """Cut off a segment that is damaged, and what lies behind it; then `cut` is called. The leader has all of it,
+        and nobody takes this replica for one that has."""
+        self._lost = Loss(offset, now_ms, cut)
+        self._begin_loss()
+
+    def _begin_loss(self) -> None:
+        """What is in flight has to end first, though nobody waits for it."""
+        lost = self._lost
+        if lost is None or self.is_cutting or self.removed or self.log.is_writing:
+            return
+        is_all = lost.offset <= self.log.segments[0].base_offset
+        # Where records were deleted within the first segment, the log does not begin where that does.
+        self._cut(
+            self.log.restart_at(self.log.start_offset, lost.found_ms) if is_all else self.log.truncate_to(lost.offset)
+        )
+
     def _stop(self, why: str) -> None:
         """Follow no further in this epoch: a person, or another leader, has to decide."""
         self.stopped = why
@@ -231,4 +265,7 @@ class Follower(Partition):
             raise result
         self.high_watermark = max(self.log.start_offset, min(self.high_watermark, self.log.end_offset))
         self._committed = self.high_watermark
+        lost, self._lost = self._lost, None
+        if lost is not None and self.log.end_offset <= max(lost.offset, self.log.start_offset):
+            lost.cut()
         self.on_change()

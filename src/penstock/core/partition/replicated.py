@@ -1,8 +1,9 @@
 """A leader with followers: what is committed is what every in-sync replica has.
 
 Followers fetch, and the offset that a fetch asks for says what its replica has. From that follow the high watermark,
-who joins the in-sync set and who leaves it. Changes of the set are decisions: they are left in `Surroundings.proposals`
-for whoever talks to the controller, and its answers and images come back through `answered` and `update`.
+who joins the in-sync set and who leaves it. Changes of the set are decisions: they are left in
+`LeaderContext.proposals` for whoever talks to the controller, and its answers and images come back through `answered`
+and `update`.
 """
 
 from __future__ import annotations
@@ -12,17 +13,15 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.base.ports import Later, Slice
 from penstock.core.base.settings import TopicSettings
 from penstock.core.base.values import fresh, mutable
 from penstock.core.log.log import Log
 from penstock.core.partition.divergence import EpochEnd, find_divergence
 from penstock.core.partition.in_sync import NOT_APPLIED, OVERTAKEN, Assignment, InSyncSet, Member, Proposal
 from penstock.core.partition.leader import Leader, Waiting, enqueue
-from penstock.core.partition.partition import ACKS_ALL, AckWaiter, Appended
+from penstock.core.partition.partition import ACKS_ALL, AckWaiter
 from penstock.core.partition.read_replica import Candidate, preferred_read_replica
-from penstock.core.partition.remote import LONG_AGO_MS, UNKNOWN, Remote
-from penstock.core.records.batch import BatchHeader
+from penstock.core.partition.replica_state import LONG_AGO_MS, UNKNOWN, ReplicaState
 
 
 class Brokers(Protocol):
@@ -42,7 +41,7 @@ class TailWatcher(Protocol):
 
 
 @mutable
-class Surroundings:
+class LeaderContext:
     """What all leaders of a node share."""
 
     node_id: int
@@ -100,7 +99,7 @@ class ReplicatedLeader(Leader):
         log: Log,
         settings: TopicSettings,
         assignment: Assignment,
-        around: Surroundings,
+        around: LeaderContext,
         high_watermark: int,
     ) -> None:
         """`high_watermark` is what this replica knew of it in the role before."""
@@ -125,13 +124,17 @@ class ReplicatedLeader(Leader):
         # What lies below is from other terms, and nobody may be told yet that it is all there is or will be.
         self.epoch_start = log.end_offset
         log.epochs.assign(assignment.leader_epoch, log.end_offset)
-        self.remotes: dict[int, Remote] = {}
+        self.remotes: dict[int, ReplicaState] = {}
         self._count_needed()
         self._place_remotes()
 
     def inherit(self, before: Leader) -> None:
         """Who waits in the leader that this one takes the place of goes on waiting here: it is the same log."""
         self._waiting, before._waiting = before._waiting, self._waiting
+        self.verifications, before.verifications = before.verifications, self.verifications
+        self.stage, before.stage = before.stage, None
+        if self.stage is not None:
+            self.stage.leader = self
         self._commit(self.high_watermark)
 
     def configure(self, settings: TopicSettings) -> None:
@@ -143,23 +146,7 @@ class ReplicatedLeader(Leader):
 
     # Appending
 
-    def append(self, records: memoryview, version: int, now_ms: int, acks: int) -> Appended:
-        self._admit(acks)
-        return super().append(records, version, now_ms, acks)
-
-    def append_run(self, run: list[memoryview], version: int, now_ms: int, acks: int) -> list[Appended]:
-        try:
-            self._admit(acks)
-        except ApiError:
-            return []
-        return super().append_run(run, version, now_ms, acks)
-
-    def append_own(self, batch: bytearray, header: BatchHeader, now_ms: int) -> int:
-        self._admit(ACKS_ALL)
-        return super().append_own(batch, header, now_ms)
-
     def _admit(self, acks: int) -> None:
-        """Whether an append may be acknowledged as its producer asks; otherwise it is better not made."""
         in_sync = self.in_sync
         if self._around.is_forsaken:
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the controller has given this broker up")
@@ -173,6 +160,7 @@ class ReplicatedLeader(Leader):
         end, now_ms = self.log.end_offset, self._around.clock()
         for remote in self.remotes.values():
             remote.outgrown(end, now_ms)
+        super()._admit(acks)
 
     def _appended(self, size: int) -> None:
         self._unfetched_bytes += size
@@ -214,10 +202,10 @@ class ReplicatedLeader(Leader):
                 end = remote.end_offset
         return end
 
-    def _is_joining(self, remote: Remote) -> bool:
+    def _is_joining(self, remote: ReplicaState) -> bool:
         return self._is_in_time(remote) and self._is_eligible(remote)
 
-    def _is_in_time(self, remote: Remote) -> bool:
+    def _is_in_time(self, remote: ReplicaState) -> bool:
         """Whether it has everything, or had not long ago."""
         around = self._around
         lag_ms_max = around.full_lag_ms_max if remote.id in around.full else around.lag_ms_max
@@ -282,10 +270,6 @@ class ReplicatedLeader(Leader):
         remote.answered(self.log.end_offset, self._around.clock())
         return True
 
-    def read_tail(self, offset: int, max_bytes: int, min_one: bool) -> Slice | Later | None:
-        """What a follower gets: everything that is Written."""
-        return self.log.read_cached(offset, max_bytes, self.log.written_offset, min_one)
-
     def read_replica(self, rack: str, offset: int) -> int:
         """Who should serve a reader in a rack: the id of a follower, or LEADER."""
         brokers, log = self._around.brokers, self.log
@@ -300,7 +284,7 @@ class ReplicatedLeader(Leader):
 
     # The in-sync set
 
-    def _consider(self, remote: Remote) -> None:
+    def _consider(self, remote: ReplicaState) -> None:
         """Ask for a replica to join once it has all that is committed, as far as this leader can know that."""
         if self.in_sync.proposal is None and remote.id not in self.in_sync.isr and self._may_join(remote):
             self._propose({*self.in_sync.isr, remote.id})
@@ -312,11 +296,11 @@ class ReplicatedLeader(Leader):
             for remote in self.remotes.values():
                 self._consider(remote)
 
-    def _may_join(self, remote: Remote) -> bool:
+    def _may_join(self, remote: ReplicaState) -> bool:
         has_all = remote.end_offset >= self.high_watermark and remote.end_offset >= self.epoch_start
         return has_all and self._is_eligible(remote)
 
-    def _is_eligible(self, remote: Remote) -> bool:
+    def _is_eligible(self, remote: ReplicaState) -> bool:
         """Whether it is heard of, and alive, and in the life in which it fetched (KIP-903)."""
         if remote.id in self._around.silent:
             return False
@@ -434,7 +418,7 @@ class ReplicatedLeader(Leader):
         """Keep what is known of replicas that stay; who is in sync gets the usual time to say so again."""
         before, isr, now_ms = self.remotes, self.in_sync.isr, self._around.clock()
         self.remotes = {
-            each: before.get(each) or Remote(each, now_ms if each in isr else LONG_AGO_MS)
+            each: before.get(each) or ReplicaState(each, now_ms if each in isr else LONG_AGO_MS)
             for each in self.replicas
             if each != self._around.node_id
         }

@@ -10,7 +10,7 @@ from penstock.core.partition.follower import Follower
 from penstock.core.partition.in_sync import Assignment
 from penstock.core.partition.leader import Leader
 from penstock.core.partition.partition import Partition
-from penstock.core.partition.replicated import ReplicatedLeader, Surroundings
+from penstock.core.partition.replicated import LeaderContext, ReplicatedLeader
 
 
 class Replica(NamedTuple):
@@ -27,7 +27,7 @@ def role_of(
     settings: TopicSettings,
     assignment: Assignment,
     current: Partition | None,
-    around: Surroundings,
+    around: LeaderContext,
     high_watermark: int,
 ) -> Partition:
     """The role under an assignment: the current one, brought up to date, or another to put in its place. A follower
@@ -41,7 +41,21 @@ def role_of(
                 current.update(assignment)
             return current
         high_watermark = current.high_watermark
-    if not is_leader:
+    role = _new_role(replica, settings, assignment, current, around, high_watermark)
+    if current is not None:
+        role.succeed(current)
+    return role
+
+
+def _new_role(
+    replica: Replica,
+    settings: TopicSettings,
+    assignment: Assignment,
+    current: Partition | None,
+    around: LeaderContext,
+    high_watermark: int,
+) -> Partition:
+    if assignment.leader != around.node_id:
         may_lose = _may_lose(current, assignment)
         return Follower(*replica, settings, assignment, high_watermark, may_lose=may_lose)
     if assignment.replicas == (around.node_id,):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from penstock.core.base.settings import TopicSettings
 from penstock.core.records.codecs import Codec
+from penstock.core.records.schema_ids import Demand, demands_of
 from penstock.core.records.validate import Rules
 
 _CODECS = {
@@ -15,7 +18,12 @@ _CODECS = {
 }
 
 
-def rules_of(settings: TopicSettings) -> Rules:
+SCHEMALESS_PREFIXES: Final = ("__", "_schemas")
+SCHEMALESS_SUFFIX: Final = ".dlq"
+"""What is demanded of all topics is not of these: they hold records of the cluster itself, or what fitted nowhere."""
+
+
+def rules_of(settings: TopicSettings, topic: str = "") -> Rules:
     """`producer` keeps whatever codec a batch came with."""
     return Rules(
         max_message_bytes=settings.max_message_bytes,
@@ -25,4 +33,17 @@ def rules_of(settings: TopicSettings) -> Rules:
         compacted="compact" in settings.cleanup_policy,
         codec=_CODECS.get(settings.compression_type),
         level=settings.compression_level,
+        validates=settings.batch_validation == "records",
+        records_max=settings.batch_records_max,
+        unpacked_bytes_max=settings.batch_unpacked_bytes_max,
+        inline_bytes_max=settings.batch_inline_bytes_max,
+        demands=_demands(settings, topic),
+        diverts=settings.diverts_misfits,
     )
+
+
+def _demands(settings: TopicSettings, topic: str) -> tuple[Demand, ...]:
+    demands = demands_of(settings.key_schema, settings.value_schema)
+    if topic.startswith(SCHEMALESS_PREFIXES) or topic.endswith(SCHEMALESS_SUFFIX):
+        return tuple(each for each in demands if f"penstock.{each.part}.schema.validation" in settings.overrides)
+    return demands

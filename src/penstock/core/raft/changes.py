@@ -6,11 +6,12 @@ which fences changes that an earlier leader left unfinished.
 
 from __future__ import annotations
 
+from penstock.core.base.endpoints import Endpoint
 from penstock.core.base.errors import ErrorCode
 from penstock.core.raft import answers, requests
 from penstock.core.raft.decisions import Ticket
-from penstock.core.raft.ids import UNKNOWN_OFFSET, Destination, Endpoint, ReplicaKey, address
-from penstock.core.raft.leader import Leader, PendingChange
+from penstock.core.raft.ids import UNKNOWN_OFFSET, Destination, ReplicaKey, address
+from penstock.core.raft.leader import LeaderState, PendingChange
 from penstock.core.raft.leading import Leading
 from penstock.core.raft.member import Member
 from penstock.core.raft.serving import leader_refusal
@@ -40,7 +41,7 @@ class Changes:
         """First ask the new voter which versions it can live with; `on_versions` goes on."""
         member, leader = self._member, self._member.role
         code, message = self._refusal(request)
-        if code is not ErrorCode.NONE or not isinstance(leader, Leader):
+        if code is not ErrorCode.NONE or not isinstance(leader, LeaderState):
             member.answer(ticket, answers.voter_change(request, code, message))
             return
         endpoint = address(_endpoints(request), member.local.listener)
@@ -63,8 +64,8 @@ class Changes:
     def on_versions(self, voter_id: int, response: ApiVersionsResponse | None, now_ms: int) -> bool:
         """The new voter has answered, or could not; whether that was in order."""
         leader = self._member.role
-        change = leader.change if isinstance(leader, Leader) else None
-        if not isinstance(leader, Leader) or change is None or not isinstance(change.request, AddRaftVoterRequest):
+        change = leader.change if isinstance(leader, LeaderState) else None
+        if not isinstance(leader, LeaderState) or change is None or not isinstance(change.request, AddRaftVoterRequest):
             return True
         if change.request.voter_id != voter_id or change.offset is not None:
             return True
@@ -76,7 +77,7 @@ class Changes:
 
     def _add(
         self,
-        leader: Leader,
+        leader: LeaderState,
         change: PendingChange,
         request: AddRaftVoterRequest,
         response: ApiVersionsResponse,
@@ -103,7 +104,7 @@ class Changes:
     def remove(self, ticket: Ticket, request: RemoveRaftVoterRequest, now_ms: int) -> None:
         member, leader = self._member, self._member.role
         code, message = self._refusal(request)
-        if code is not ErrorCode.NONE or not isinstance(leader, Leader):
+        if code is not ErrorCode.NONE or not isinstance(leader, LeaderState):
             member.answer(ticket, answers.voter_change(request, code, message))
             return
         voters = member.history.last.with_removed(ReplicaKey(request.voter_id, request.voter_directory_id))
@@ -118,7 +119,7 @@ class Changes:
         """A voter tells its addresses and versions anew. With static voters that is kept aside (`upgrade`)."""
         member, leader = self._member, self._member.role
         code = self._update_refusal(request)
-        if code is not ErrorCode.NONE or not isinstance(leader, Leader):
+        if code is not ErrorCode.NONE or not isinstance(leader, LeaderState):
             return answers.update_voter(member, code)
         feature = request.k_raft_version_feature
         key = ReplicaKey(request.voter_id, request.voter_directory_id)
@@ -138,7 +139,7 @@ class Changes:
     def upgrade(self, now_ms: int) -> ErrorCode:
         """Move from static voters to voters in the log, once each of them has told its directory and versions."""
         member, leader = self._member, self._member.role
-        if not isinstance(leader, Leader):
+        if not isinstance(leader, LeaderState):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if member.history.is_dynamic:
             return ErrorCode.NONE
@@ -153,7 +154,7 @@ class Changes:
         self._leading.append_controls(leader, controls, now_ms)
         return ErrorCode.NONE
 
-    def poll(self, leader: Leader, now_ms: int) -> None:
+    def poll(self, leader: LeaderState, now_ms: int) -> None:
         """Finish a change that is committed, or give up waiting for it; the record stays where it is."""
         change = leader.change
         if change is None:
@@ -163,13 +164,13 @@ class Changes:
         elif now_ms >= change.expires_ms:
             self._finish(leader, ErrorCode.REQUEST_TIMED_OUT)
 
-    def _finish(self, leader: Leader, code: ErrorCode, message: str | None = None) -> None:
+    def _finish(self, leader: LeaderState, code: ErrorCode, message: str | None = None) -> None:
         change, leader.change = leader.change, None
         assert change is not None, "nothing is under way"
         if change.ticket is not None:
             self._member.answer(change.ticket, answers.voter_change(change.request, code, message))
 
-    def _write(self, leader: Leader, voters: VoterSet, now_ms: int) -> int:
+    def _write(self, leader: LeaderState, voters: VoterSet, now_ms: int) -> int:
         controls = [(ControlType.KRAFT_VOTERS, voters.to_record())]
         return self._leading.append_controls(leader, list(controls), now_ms)
 
@@ -209,7 +210,7 @@ class Changes:
     def _is_settled(self) -> bool:
         """Whether a change may begin: none is under way, and the last one is committed, in this leader's epoch."""
         leader = self._member.role
-        if not isinstance(leader, Leader) or leader.change is not None:
+        if not isinstance(leader, LeaderState) or leader.change is not None:
             return False
         return leader.high_watermark != UNKNOWN_OFFSET and self._member.history.last_offset < leader.high_watermark
 
@@ -225,7 +226,7 @@ def _kraft_versions(response: ApiVersionsResponse) -> tuple[int, int]:
     return 0, 0
 
 
-def _is_caught_up(leader: Leader, key: ReplicaKey, now_ms: int) -> bool:
+def _is_caught_up(leader: LeaderState, key: ReplicaKey, now_ms: int) -> bool:
     progress = leader.observers.get(key)
     if progress is None or progress.caught_up_ms < 0:
         return False

@@ -89,6 +89,15 @@ class Committed(NamedTuple):
     offset: int
 
 
+class Rebuilt(NamedTuple):
+    """A replica that had lost its log has everything again, up to an offset, and counts like any other."""
+
+    offset: int
+
+
+News = LeaderIs | Committed | Rebuilt
+
+
 @mutable
 class Ready:
     """What to do, from top to bottom. Of an operation that failed nothing is told: its owner stops the replica, because
@@ -108,7 +117,7 @@ class Ready:
     flush: bool = False
     sends: list[Send] = fresh(default_factory=list)
     answers: list[Answer] = fresh(default_factory=list)
-    news: list[LeaderIs | Committed] = fresh(default_factory=list)
+    news: list[News] = fresh(default_factory=list)
     drop_before: SnapshotId | None = None
 
     def __bool__(self) -> bool:

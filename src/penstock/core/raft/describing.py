@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.raft.ids import TOPIC
-from penstock.core.raft.leader import Leader, Progress
+from penstock.core.raft.leader import LeaderState, Progress
 from penstock.core.raft.member import Member
 from penstock.core.wire.api.describe_quorum import (
     DescribeQuorumRequest,
@@ -32,7 +32,7 @@ def describe_quorum(
     if asked != [(TOPIC, 0)]:
         return _refused(request, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     leader = member.role
-    if not isinstance(leader, Leader):
+    if not isinstance(leader, LeaderState):
         return _refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     leader.forget_silent_observers(now_ms)
     partition = ResponsePartitionData(
@@ -82,5 +82,5 @@ def _state(member: Member, progress: Progress, version: int, now_ms: int) -> Rep
 
 
 def _node(progress: Progress) -> Node:
-    listeners = [Listener(name=name, host=host, port=port) for name, host, port in progress.endpoints]
+    listeners = [Listener(name=name, host=host, port=port) for name, host, port, _ in progress.endpoints]
     return Node(node_id=progress.key.id, listeners=listeners)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from penstock.core.base.endpoints import Endpoint
 from penstock.core.base.errors import ErrorCode
 from penstock.core.raft import answers, requests
-from penstock.core.raft.ids import NOBODY, TOPIC, Endpoint, Endpoints, LogEnd, ReplicaKey
+from penstock.core.raft.ids import NOBODY, TOPIC, Endpoints, LogEnd, ReplicaKey
 from penstock.core.raft.leading import Leading
 from penstock.core.raft.member import Member
+from penstock.core.raft.rebuilding import LOST
 from penstock.core.raft.roles import Candidate, Follower, Prospective, Resigned, Unattached, can_grant
 from penstock.core.raft.steering import hear_of, is_contradicted, settle, told_by_election
 from penstock.core.wire.api.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse, LeaderEndpoint
@@ -16,6 +20,11 @@ from penstock.core.wire.api.end_quorum_epoch import RequestPartitionData as EndP
 from penstock.core.wire.api.vote import RequestPartitionData as VotePartition
 from penstock.core.wire.api.vote import VoteRequest, VoteResponse
 from penstock.core.wire.fields import ZERO_UUID
+
+EPOCH_JUMP_MAX: Final = 1 << 20
+"""How many epochs a request may be ahead: months of elections. What it says is saved, and can never be taken back: one
+that came with the last epoch there is would leave none in which anybody could lead. Who was away for longer learns the
+epoch from those that it asks itself."""
 
 
 class Electing:
@@ -38,6 +47,9 @@ class Electing:
             member.become_unattached(asked.replica_epoch, now_ms)
         if not self._is_meant(request.voter_id, asked.voter_directory_id):
             return answers.vote(member, ErrorCode.INVALID_VOTER_KEY)
+        if member.is_rebuilding:
+            # What this replica had, and so what a candidate must have, is lost.
+            return answers.vote(member, LOST if member.has_lost_election else ErrorCode.NONE)
         return answers.vote(member, ErrorCode.NONE, granted=self._grant(asked, now_ms))
 
     def _vote_refusal(self, asked: VotePartition) -> ErrorCode:
@@ -100,7 +112,8 @@ class Electing:
     def _epoch_refusal(self, sender_id: int, epoch: int) -> ErrorCode:
         if epoch < self._member.epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
-        return ErrorCode.INVALID_REQUEST if sender_id < 0 else ErrorCode.NONE
+        is_possible = sender_id >= 0 and epoch - self._member.epoch <= EPOCH_JUMP_MAX
+        return ErrorCode.NONE if is_possible else ErrorCode.INVALID_REQUEST
 
     def _hear_leader(self, leader_id: int, epoch: int, endpoints: Endpoints, now_ms: int) -> ErrorCode:
         """Take in who leads, or refuse what cannot be."""
@@ -130,6 +143,8 @@ class Electing:
         if told is None:
             return False
         outcome = settle(member, told, now_ms)
+        if member.rebuilding is not None and member.epoch >= told.epoch:
+            member.rebuilding.told(voter_id, told.code)
         if outcome is not None:
             return outcome
         if told.code == ErrorCode.NONE and isinstance(member.role, Prospective | Candidate):
@@ -154,6 +169,18 @@ class Electing:
         return told.code == ErrorCode.NONE
 
     # What is due
+
+    def ask_for_epochs(self, now_ms: int) -> None:
+        """A replica that has lost its election state asks the others how far theirs have come. A question for a
+        pre-vote binds nobody, and has the answer."""
+        member = self._member
+        if member.rebuilding is None or not member.has_lost_election:
+            return
+        for voter in member.history.last:
+            to = member.destination(voter.key.id)
+            is_unasked = voter.key.id in member.rebuilding.unasked(member.others)
+            if is_unasked and to is not None and member.peers.is_ready(to, now_ms):
+                member.send(to, requests.vote(member, voter.key, pre_vote=True), now_ms)
 
     def poll_unattached(self, role: Unattached, now_ms: int) -> bool:
         member = self._member
@@ -182,7 +209,8 @@ class Electing:
 
     def poll_candidate(self, role: Candidate, now_ms: int) -> bool:
         member = self._member
-        if role.tally.is_won and not member.log.is_blocked:
+        if role.tally.is_won and member.out.is_free_to_speak and not member.log.is_blocked:
+            # A log that is ahead of the saved state looks as if that had been lost. Only who votes alone has to wait.
             self._leading.begin(now_ms)
             return True
         if role.tally.is_won and member.is_only_voter:

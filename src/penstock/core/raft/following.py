@@ -11,14 +11,15 @@ from penstock.core.raft.decisions import Contradiction, Install, Truncate, Write
 from penstock.core.raft.ids import UNKNOWN_OFFSET, Destination, LogEnd, SnapshotId
 from penstock.core.raft.joining import join
 from penstock.core.raft.member import Member
+from penstock.core.raft.rebuilding import PROBED_OFFSET
 from penstock.core.raft.roles import Follower, SnapshotFetch
 from penstock.core.raft.snapshots import truncation_offset
-from penstock.core.raft.steering import settle, told_by_fetch
+from penstock.core.raft.steering import settle_fetched
 from penstock.core.records import checksum
 from penstock.core.records.batch import iterate_headers
 from penstock.core.records.errors import CorruptBatch
 from penstock.core.wire.api.fetch import FetchRequest, FetchResponse, PartitionData
-from penstock.core.wire.api.fetch_snapshot import FetchSnapshotResponse, ResponsePartitionSnapshot
+from penstock.core.wire.api.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse, ResponsePartitionSnapshot
 
 
 class Following:
@@ -51,10 +52,16 @@ class Following:
             peers.forget(leader)
             self.fetch_from_anyone(now_ms)
         elif self._is_safe_to_fetch() and not peers.is_anyone_awaited(now_ms):
-            request = (
-                requests.fetch(member) if role.snapshot is None else requests.fetch_snapshot(member, role.snapshot)
-            )
-            member.send(leader, request, now_ms)
+            member.send(leader, self._next_request(role), now_ms)
+
+    def _next_request(self, role: Follower) -> FetchRequest | FetchSnapshotRequest:
+        member = self._member
+        if role.snapshot is not None:
+            return requests.fetch_snapshot(member, role.snapshot)
+        rebuilding = member.rebuilding
+        if rebuilding is not None and not rebuilding.is_probed(member.epoch):
+            return requests.probe(member)
+        return requests.fetch(member)
 
     def fetch_from_anyone(self, now_ms: int) -> None:
         """Whoever does not lead answers with whom it takes for the leader."""
@@ -95,19 +102,27 @@ class Following:
         if response.error_code or len(response.responses) != 1 or len(response.responses[0].partitions) != 1:
             return False
         partition = response.responses[0].partitions[0]
-        told = told_by_fetch(response, partition, member.local.listener)
-        if told is None:
-            return False
-        outcome = settle(member, told, now_ms)
+        outcome = settle_fetched(member, response, partition, now_ms)
         if outcome is not None:
             return outcome
         role = member.role
         if partition.error_code != ErrorCode.NONE or not isinstance(role, Follower):
             return False
         asked = request.topics[0].partitions[0]
+        if asked.fetch_offset == PROBED_OFFSET:
+            return self._take_probe(role, partition, now_ms)
         if LogEnd(asked.last_fetched_epoch, asked.fetch_offset) != member.log_end:
             return True
         return self._take(role, partition, now_ms)
+
+    def _take_probe(self, role: Follower, partition: PartitionData, now_ms: int) -> bool:
+        """The leader has told where its log ends."""
+        rebuilding, told = self._member.rebuilding, partition.diverging_epoch
+        if rebuilding is None or told is None or told.epoch != self._member.epoch:
+            return False
+        rebuilding.target = LogEnd(told.epoch, told.end_offset)
+        self._heard(role, now_ms)
+        return True
 
     def _take(self, role: Follower, partition: PartitionData, now_ms: int) -> bool:
         diverging, snapshot = partition.diverging_epoch, partition.snapshot_id
@@ -170,10 +185,7 @@ class Following:
         if response.error_code or len(response.topics) != 1 or len(response.topics[0].partitions) != 1:
             return False
         partition = response.topics[0].partitions[0]
-        told = told_by_fetch(response, partition, member.local.listener)
-        if told is None:
-            return False
-        outcome = settle(member, told, now_ms)
+        outcome = settle_fetched(member, response, partition, now_ms)
         if outcome is not None:
             return outcome
         role = member.role

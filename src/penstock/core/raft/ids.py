@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from penstock.core.base.endpoints import Endpoint
+from penstock.core.log.names import METADATA_TOPIC
 from penstock.core.wire.fields import ZERO_UUID
 
-TOPIC: Final = "__cluster_metadata"
+TOPIC: Final = METADATA_TOPIC
 TOPIC_ID: Final = bytes(15) + b"\x01"
 """Kafka reserves this id for the metadata log, the only one that Raft replicates."""
 
@@ -22,14 +24,6 @@ class ReplicaKey(NamedTuple):
 
     id: int
     directory_id: bytes = ZERO_UUID
-
-
-class Endpoint(NamedTuple):
-    """A listener of a node."""
-
-    name: str
-    host: str
-    port: int
 
 
 Endpoints = tuple[Endpoint, ...]

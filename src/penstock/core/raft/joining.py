@@ -18,7 +18,7 @@ _IN_ORDER = (ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.DUPLICATE_VO
 
 def join(member: Member, role: Follower, now_ms: int) -> bool:
     """Once per fetch timeout, say what the voters do not have right; whether a request took the place of a fetch."""
-    if now_ms < role.update_voter_ms:
+    if member.is_rebuilding or now_ms < role.update_voter_ms:
         return False
     leader = member.destination(role.leader_id, role.leader_endpoints)
     request = _wish(member, role)

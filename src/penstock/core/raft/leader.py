@@ -64,7 +64,7 @@ class PendingChange:
     offset: int | None = None
 
 
-class Leader:
+class LeaderState:
     """The leader of one epoch."""
 
     __slots__ = (

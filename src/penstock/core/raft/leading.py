@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.raft import answers, requests
-from penstock.core.raft.leader import Leader
+from penstock.core.raft.leader import LeaderState
 from penstock.core.raft.member import Member
 from penstock.core.records.batch import read_header
 from penstock.core.records.build import NewRecord, build_batch
@@ -20,7 +20,7 @@ class Leading:
         self._member = member
 
     def begin(self, now_ms: int) -> None:
-        """Open the epoch with a record of it, because only what is of this epoch can be counted (`Leader._advance`)."""
+        """Open the epoch with a record of it, because only what is of this epoch counts (`LeaderState._advance`)."""
         member = self._member
         leader = member.become_leader(now_ms)
         change = LeaderChangeMessage(
@@ -40,16 +40,18 @@ class Leading:
             records.append(_control(ControlType.KRAFT_VOTERS, voters.to_record(), now_ms))
         self._append(leader, build_batch(records, control=True), now_ms)
 
-    def append(self, leader: Leader, records: list[NewRecord], now_ms: int) -> int:
+    def append(self, leader: LeaderState, records: list[NewRecord], now_ms: int) -> int:
         """Append records that stay together; gives the offset of the last."""
         return self._append(leader, build_batch(records), now_ms)
 
-    def append_controls(self, leader: Leader, controls: list[tuple[ControlType, StoredRecord]], now_ms: int) -> int:
+    def append_controls(
+        self, leader: LeaderState, controls: list[tuple[ControlType, StoredRecord]], now_ms: int
+    ) -> int:
         """Append control records in one batch; a voter set among them counts at once."""
         records = [_control(kind, record, now_ms) for kind, record in controls]
         return self._append(leader, build_batch(records, control=True), now_ms)
 
-    def _append(self, leader: Leader, batch: bytearray, now_ms: int) -> int:
+    def _append(self, leader: LeaderState, batch: bytearray, now_ms: int) -> int:
         member = self._member
         header = read_header(batch)
         base_offset = member.log.append(batch, header, member.epoch, now_ms)
@@ -59,7 +61,7 @@ class Leading:
         self.synced(leader)
         return base_offset + header.last_offset_delta
 
-    def lost(self, leader: Leader) -> None:
+    def lost(self, leader: LeaderState) -> None:
         """The end of the log was never written: a change of the voters may be among it, or the record that opens this
         epoch, without which nothing can be counted. A disk without room for one record has none for the next: another
         leads, if there is another."""
@@ -73,12 +75,12 @@ class Leading:
         if leader.epoch_start_offset >= end_offset or not member.is_only_voter:
             leader.resign_requested = True
 
-    def synced(self, leader: Leader) -> None:
+    def synced(self, leader: LeaderState) -> None:
         """Count what this log has synced, which alone commits where there is one voter."""
         if leader.local_synced(self._member.log.synced_offset):
             self.advanced(leader)
 
-    def advanced(self, leader: Leader) -> None:
+    def advanced(self, leader: LeaderState) -> None:
         """The high watermark has moved. The first time it covers all earlier epochs: from then on the owner leads."""
         member = self._member
         member.commit(leader.high_watermark)
@@ -86,7 +88,7 @@ class Leading:
         if member.history.last_offset < leader.high_watermark and not member.is_voter:
             leader.resign_requested = True
 
-    def poll(self, leader: Leader, now_ms: int) -> bool:
+    def poll(self, leader: LeaderState, now_ms: int) -> bool:
         """What is due by now; whether the role has changed."""
         if leader.resign_requested or leader.is_deserted(now_ms):
             self._member.become_resigned(now_ms)
@@ -95,7 +97,7 @@ class Leading:
             self._announce(leader, now_ms)
         return False
 
-    def _announce(self, leader: Leader, now_ms: int) -> None:
+    def _announce(self, leader: LeaderState, now_ms: int) -> None:
         """Tell voters that do not fetch who leads; they may have missed it."""
         member = self._member
         leader.announce_ms = now_ms + leader.announce_interval_ms

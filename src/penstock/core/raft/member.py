@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.raft import answers
-from penstock.core.raft.decisions import Answer, Committed, LeaderIs, Send, Ticket
+from penstock.core.raft.decisions import Answer, Committed, LeaderIs, Rebuilt, Send, Ticket
 from penstock.core.raft.election import ElectionState, Tally
 from penstock.core.raft.history import VoterHistory
 from penstock.core.raft.ids import UNKNOWN_OFFSET, Destination, Endpoints, LogEnd, ReplicaKey, address
-from penstock.core.raft.leader import Leader
+from penstock.core.raft.leader import LeaderState
 from penstock.core.raft.outbox import Outbox
 from penstock.core.raft.peers import Peers, Random
 from penstock.core.raft.ports import RaftLog
+from penstock.core.raft.rebuilding import Rebuilding
 from penstock.core.raft.roles import MAY_FOLLOW, Candidate, Follower, Prospective, Resigned, Role, Unattached
 from penstock.core.raft.settings import Local, RaftSettings
 from penstock.core.raft.snapshots import Snapshots
@@ -39,8 +40,10 @@ class Member:
         snapshots: Snapshots,
         saved: ElectionState | None,
         random: Random,
+        rebuilding: Rebuilding | None = None,
     ) -> None:
         self.local = local
+        self.rebuilding = rebuilding
         self.settings = settings
         self.log = log
         self.history = history
@@ -73,7 +76,9 @@ class Member:
     @property
     def may_run(self) -> bool:
         """Whether to run for election: as a voter, or as one whose removal may not be committed. As long as it is not,
-        the other voters may need the longer log that it may have."""
+        the other voters may need the longer log that it may have. Who has lost its log has nothing to offer."""
+        if self.is_rebuilding:
+            return False
         if self.is_voter:
             return True
         is_committed = self.history.last_offset < self.high_watermark
@@ -107,11 +112,26 @@ class Member:
     @property
     def leader_endpoints(self) -> Endpoints:
         role = self.role
-        if isinstance(role, Leader | Resigned):
+        if isinstance(role, LeaderState | Resigned):
             return self.local.endpoints
         if isinstance(role, Follower | Prospective):
             return role.leader_endpoints
         return ()
+
+    @property
+    def is_rebuilding(self) -> bool:
+        """Whether this replica has lost what others may count on."""
+        return self.rebuilding is not None
+
+    @property
+    def has_lost_election(self) -> bool:
+        """Whether the epochs this replica was in are lost as well."""
+        return self.rebuilding is not None and self.rebuilding.is_election_lost
+
+    @property
+    def others(self) -> set[int]:
+        """The other voters."""
+        return set(self.history.last.ids) - {self.local.key.id}
 
     # Becoming something else
 
@@ -158,7 +178,7 @@ class Member:
         tally = Tally(self.history.last, self.local.key.id)
         self._become(Candidate(tally, self._election_deadline(now_ms)))
 
-    def become_leader(self, now_ms: int) -> Leader:
+    def become_leader(self, now_ms: int) -> LeaderState:
         role = self.role
         assert isinstance(role, Candidate), "only a candidate wins"
         assert role.tally.is_won, "a leader has a majority's votes"
@@ -167,7 +187,7 @@ class Member:
         # Whoever committed anything wrote it to a majority, and so to this log: no other leader has decided since.
         epoch, followed = self._followed
         predecessor = followed if epoch == self.last_epoch else None
-        leader = Leader(self.local.key, self.settings, voters, granting, self.log.end_offset, now_ms, predecessor)
+        leader = LeaderState(self.local.key, self.settings, voters, granting, self.log.end_offset, now_ms, predecessor)
         self._become(leader)
         return leader
 
@@ -179,7 +199,7 @@ class Member:
 
     def become_resigned(self, now_ms: int) -> None:
         leader = self.role
-        assert isinstance(leader, Leader), "only a leader resigns"
+        assert isinstance(leader, LeaderState), "only a leader resigns"
         successors = leader.successors()
         self._become(Resigned(self._election_deadline(now_ms), set(self._other_voters()), successors))
 
@@ -207,10 +227,10 @@ class Member:
         self.role = role
         self.leader_high_watermark = UNKNOWN_OFFSET
         self.peers.reset()
-        if isinstance(before, Leader):
+        if isinstance(before, LeaderState):
             self._close(before)
 
-    def _close(self, leader: Leader) -> None:
+    def _close(self, leader: LeaderState) -> None:
         """Whoever waits for a leader that is none any longer is sent away."""
         code = ErrorCode.NOT_LEADER_OR_FOLLOWER
         for fetch in leader.parked:
@@ -265,10 +285,20 @@ class Member:
             self.high_watermark = offset
             self.out.tell(Committed(offset))
 
+    def look_whether_rebuilt(self) -> None:
+        """Count again, once all is here that this replica can have lost."""
+        rebuilding = self.rebuilding
+        if rebuilding is None or not rebuilding.knows_epoch(self.others, self.history.last.majority):
+            return
+        synced_offset = self.log.synced_offset if self.is_synced else UNKNOWN_OFFSET
+        if rebuilding.has_caught_up(self.epoch, synced_offset, self.high_watermark, self.leader_high_watermark):
+            self.rebuilding = None
+            self.out.tell(Rebuilt(self.log.end_offset))
+
     def tell_leader(self) -> None:
         """Tell who leads, when that has changed."""
         role, leader_id = self.role, self.election.leader_id
-        if isinstance(role, Leader):
+        if isinstance(role, LeaderState):
             if not role.is_announced:
                 leader_id = None
         elif isinstance(role, Resigned):

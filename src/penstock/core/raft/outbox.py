@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from penstock.core.raft.decisions import (
     Answer,
-    Committed,
     Install,
-    LeaderIs,
+    News,
     Ready,
     Send,
     Truncate,
@@ -53,7 +52,7 @@ class Outbox:
     def store(self, operation: Truncate | WriteChunk | Install) -> None:
         self.ready.storage.append(operation)
 
-    def tell(self, news: LeaderIs | Committed) -> None:
+    def tell(self, news: News) -> None:
         self.ready.news.append(news)
 
     def drop_before(self, snapshot: SnapshotId) -> None:

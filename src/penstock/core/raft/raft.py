@@ -28,11 +28,12 @@ from penstock.core.raft.following import Following
 from penstock.core.raft.history import VoterHistory
 from penstock.core.raft.ids import UNKNOWN_OFFSET, Destination, Snapshot, SnapshotId
 from penstock.core.raft.joining import on_joined
-from penstock.core.raft.leader import Leader
+from penstock.core.raft.leader import LeaderState
 from penstock.core.raft.leading import Leading
 from penstock.core.raft.member import Member
 from penstock.core.raft.peers import InFlight, Random
 from penstock.core.raft.ports import RaftLog
+from penstock.core.raft.rebuilding import Rebuilding
 from penstock.core.raft.roles import Candidate, Follower, Prospective, Resigned, Role, Unattached
 from penstock.core.raft.serving import Serving
 from penstock.core.raft.settings import Local, RaftSettings
@@ -80,10 +81,12 @@ class Raft:
         *,
         snapshots: Sequence[Snapshot] = (),
         saved: ElectionState | None = None,
+        rebuilding: Rebuilding | None = None,
     ) -> None:
         """`history` holds what the latest snapshot and the log above it say of the voters; `saved` is what was saved
-        last. The log may end with what was written and not synced: nothing is said of that before it is."""
-        self._member = Member(local, settings, log, history, Snapshots(snapshots), saved, random)
+        last. The log may end with what was written and not synced: nothing is said of that before it is. `rebuilding`
+        where some of the log was lost that others may count on."""
+        self._member = Member(local, settings, log, history, Snapshots(snapshots), saved, random, rebuilding)
         self._leading = Leading(self._member)
         self._electing = Electing(self._member, self._leading)
         self._serving = Serving(self._member, self._leading)
@@ -121,30 +124,38 @@ class Raft:
     def leads_epoch(self) -> int | None:
         """The epoch in which the owner may decide, if this replica leads and has everything that is committed."""
         role = self._member.role
-        return self._member.epoch if isinstance(role, Leader) and role.is_announced else None
+        return self._member.epoch if isinstance(role, LeaderState) and role.is_announced else None
 
     @property
     def led_epoch(self) -> int | None:
         """The epoch in which records can be appended, whether or not all that came before is known to be committed."""
-        return self._member.epoch if isinstance(self._member.role, Leader) else None
+        return self._member.epoch if isinstance(self._member.role, LeaderState) else None
 
     def majority_ms(self, now_ms: int) -> int:
         """When a majority was last heard of by this leader; long ago, if it does not lead."""
         role = self._member.role
-        return role.majority_ms(now_ms) if isinstance(role, Leader) else -1
+        return role.majority_ms(now_ms) if isinstance(role, LeaderState) else -1
 
     @property
     def predecessor(self) -> int | None:
         """Who led the last epoch in which anything was committed before this leader's, if that is known."""
         role = self._member.role
-        return role.predecessor if isinstance(role, Leader) else None
+        return role.predecessor if isinstance(role, LeaderState) else None
 
     def is_left_out(self, now_ms: int) -> bool:
         """Whether this replica hears of no leader, while others, asked a short time ago, do."""
         refused_ms, timeout_ms = self._member.refused_ms, self._member.settings.fetch_timeout_ms
         is_recent = refused_ms is not None and now_ms - refused_ms < LEFT_OUT_TIMEOUTS * timeout_ms
         role = self._member.role
-        return is_recent and not isinstance(role, Leader) and not (isinstance(role, Follower) and role.has_fetched)
+        return is_recent and not isinstance(role, LeaderState) and not (isinstance(role, Follower) and role.has_fetched)
+
+    def heard_leader(self, now_ms: int) -> int | None:
+        """Who leads, if this replica hears of it: itself as long as a majority follows, or whom it fetches from."""
+        role = self._member.role
+        if isinstance(role, LeaderState):
+            is_followed = now_ms - role.majority_ms(now_ms) < self._member.settings.fetch_timeout_ms
+            return self._member.local.key.id if role.is_announced and is_followed else None
+        return role.leader_id if isinstance(role, Follower) and role.has_fetched else None
 
     @property
     def leader(self) -> Destination | None:
@@ -155,10 +166,17 @@ class Raft:
         return self._member.destination(leader_id, self._member.leader_endpoints)
 
     @property
+    def is_rebuilding(self) -> bool:
+        """Whether this replica has lost its log, and does not have all of it again."""
+        return self._member.is_rebuilding
+
+    @property
     def is_caught_up(self) -> bool:
         """Whether everything that the leader said is committed is here."""
         member = self._member
-        if isinstance(member.role, Leader):
+        if member.is_rebuilding:
+            return False
+        if isinstance(member.role, LeaderState):
             return member.role.is_announced
         told = member.leader_high_watermark
         return isinstance(member.role, Follower) and told != UNKNOWN_OFFSET and member.high_watermark >= told
@@ -191,7 +209,7 @@ class Raft:
         until_ms, role = now_ms + STALL_MS, self._member.role
         if isinstance(role, Follower):
             self._following.on_stall(role, until_ms)
-        elif isinstance(role, Leader):
+        elif isinstance(role, LeaderState):
             role.check_quorum_ms = max(role.check_quorum_ms, until_ms)
 
     def on_timer(self, now_ms: int) -> None:
@@ -209,7 +227,7 @@ class Raft:
     def on_synced(self, now_ms: int) -> None:
         """The log's `synced_offset` has moved."""
         self._is_flushing = False
-        if isinstance(self._member.role, Leader):
+        if isinstance(self._member.role, LeaderState):
             self._leading.synced(self._member.role)
         self.on_timer(now_ms)
 
@@ -217,7 +235,7 @@ class Raft:
         """The disk could not write the end of the log, which never left this replica: it has not been."""
         member = self._member
         member.history.truncate(member.log.end_offset)
-        if isinstance(member.role, Leader):
+        if isinstance(member.role, LeaderState):
             self._leading.lost(member.role)
         self.on_timer(now_ms)
 
@@ -250,7 +268,7 @@ class Raft:
         member, leader = self._member, self._member.role
         written_ms = now_ms if timestamp_ms is None else timestamp_ms
         assert values, "there is nothing to append"
-        if not isinstance(leader, Leader) or epoch != member.epoch:
+        if not isinstance(leader, LeaderState) or epoch != member.epoch:
             return NotLeader(member.election.leader_id, member.epoch)
         offset = self._leading.append(leader, [(None, value, (), written_ms) for value in values], now_ms)
         self._turn(now_ms)
@@ -258,7 +276,7 @@ class Raft:
 
     def resign(self, now_ms: int) -> None:
         """Hand leadership over, before stopping for example."""
-        if isinstance(self._member.role, Leader):
+        if isinstance(self._member.role, LeaderState):
             self._member.role.resign_requested = True
             self.on_timer(now_ms)
 
@@ -307,15 +325,17 @@ class Raft:
 
     def _poll(self, now_ms: int) -> bool:
         """What the role has to do by now; whether it has changed."""
-        role = self._member.role
+        member, role = self._member, self._member.role
         match role:
-            case Leader():
+            case LeaderState():
                 self._changes.poll(role, now_ms)
                 changed = self._leading.poll(role, now_ms)
                 if not changed:
                     self._serving.wake(role, now_ms)
                 return changed
             case Follower():
+                self._electing.ask_for_epochs(now_ms)
+                member.look_whether_rebuilt()
                 return self._following.poll(role, now_ms)
             case Prospective():
                 return self._electing.poll_prospective(role, now_ms)
@@ -326,13 +346,14 @@ class Raft:
             case Unattached():
                 if self._electing.poll_unattached(role, now_ms):
                     return True
+                self._electing.ask_for_epochs(now_ms)
                 self._following.fetch_from_anyone(now_ms)
                 return False
 
     def _deadlines(self) -> list[int]:
         """When something is due, or was."""
         role, due = self._member.role, self._member.peers.deadlines()
-        if isinstance(role, Leader):
+        if isinstance(role, LeaderState):
             return due + role.deadlines()
         if role.deadline_ms is not None:
             due.append(role.deadline_ms)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from penstock.core.raft.ids import TOPIC, TOPIC_ID, ReplicaKey
+from penstock.core.raft.ids import NOBODY, TOPIC, TOPIC_ID, LogEnd, ReplicaKey
+from penstock.core.raft.rebuilding import PROBED_OFFSET
 from penstock.core.wire.api import (
     add_raft_voter,
     api_versions,
@@ -79,7 +80,15 @@ def end_epoch(member: Member, successors: list[ReplicaKey]) -> end_quorum_epoch.
 
 
 def fetch(member: Member) -> fetch_api.FetchRequest:
-    end = member.log_end
+    return _fetch(member, member.log_end)
+
+
+def probe(member: Member) -> fetch_api.FetchRequest:
+    """Ask the leader where its log ends."""
+    return _fetch(member, LogEnd(member.epoch, PROBED_OFFSET))
+
+
+def _fetch(member: Member, end: LogEnd) -> fetch_api.FetchRequest:
     partition = fetch_api.FetchPartition(
         partition=0,
         current_leader_epoch=member.epoch,
@@ -91,7 +100,7 @@ def fetch(member: Member) -> fetch_api.FetchRequest:
     )
     return fetch_api.FetchRequest(
         cluster_id=member.local.cluster_id,
-        replica_state=fetch_api.ReplicaState(replica_id=member.local.key.id),
+        replica_state=fetch_api.ReplicaState(replica_id=_counted_id(member)),
         max_wait_ms=member.settings.fetch_wait_ms_max,
         min_bytes=0,
         max_bytes=member.settings.fetch_bytes_max,
@@ -109,10 +118,15 @@ def fetch_snapshot(member: Member, snapshot: SnapshotFetch) -> snapshot_api.Fetc
     )
     return snapshot_api.FetchSnapshotRequest(
         cluster_id=member.local.cluster_id,
-        replica_id=member.local.key.id,
+        replica_id=_counted_id(member),
         max_bytes=member.settings.snapshot_chunk_bytes_max,
         topics=[snapshot_api.RequestTopicSnapshot(name=TOPIC, partitions=[partition])],
     )
+
+
+def _counted_id(member: Member) -> int:
+    """As whom to fetch: a leader counts what a voter has, and must not while that is being rebuilt."""
+    return NOBODY if member.is_rebuilding else member.local.key.id
 
 
 def versions() -> api_versions.ApiVersionsRequest:
@@ -154,4 +168,4 @@ def update_voter(member: Member) -> update_raft_voter.UpdateRaftVoterRequest:
 
 def _endpoints(member: Member, make: Callable[..., Listener]) -> list[Listener]:
     """Each API declares a struct of its own for a listener."""
-    return [make(name=name, host=host, port=port) for name, host, port in member.local.endpoints]
+    return [make(name=name, host=host, port=port) for name, host, port, _ in member.local.endpoints]

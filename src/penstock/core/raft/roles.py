@@ -10,7 +10,7 @@ from typing import Final
 from penstock.core.base.values import fresh, mutable
 from penstock.core.raft.election import ElectionState, Tally
 from penstock.core.raft.ids import Endpoints, ReplicaKey, SnapshotId
-from penstock.core.raft.leader import Leader
+from penstock.core.raft.leader import LeaderState
 from penstock.core.wire.fields import ZERO_UUID
 
 
@@ -70,15 +70,15 @@ class Resigned:
     successors: list[ReplicaKey] = fresh(default_factory=list)
 
 
-Role = Unattached | Prospective | Candidate | Follower | Leader | Resigned
+Role = Unattached | Prospective | Candidate | Follower | LeaderState | Resigned
 
 # From each role to those that may follow it; a role may follow itself with another epoch or leader.
 MAY_FOLLOW: Final[dict[type[Role], tuple[type[Role], ...]]] = {
     Unattached: (Unattached, Prospective, Follower),
     Prospective: (Unattached, Candidate, Follower),
-    Candidate: (Unattached, Prospective, Leader, Follower),
+    Candidate: (Unattached, Prospective, LeaderState, Follower),
     Follower: (Unattached, Prospective, Follower),
-    Leader: (Unattached, Resigned, Follower),
+    LeaderState: (Unattached, Resigned, Follower),
     Resigned: (Unattached, Follower),
 }
 
@@ -89,7 +89,7 @@ def can_grant(role: Role, election: ElectionState, candidate: ReplicaKey, *, is_
     A pre-vote binds nobody; it is refused only where a leader is known to be alive.
     """
     if pre_vote:
-        leads = isinstance(role, Leader) or (isinstance(role, Follower) and role.has_fetched)
+        leads = isinstance(role, LeaderState) or (isinstance(role, Follower) and role.has_fetched)
         return is_current and not leads
     if not isinstance(role, Unattached | Prospective):
         return False

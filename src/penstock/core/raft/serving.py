@@ -6,7 +6,7 @@ from penstock.core.base.errors import ErrorCode
 from penstock.core.raft import answers
 from penstock.core.raft.decisions import Answer, LogRange, SnapshotRange, Ticket
 from penstock.core.raft.ids import TOPIC, TOPIC_ID, LogEnd, ReplicaKey, SnapshotId
-from penstock.core.raft.leader import Leader, ParkedFetch
+from penstock.core.raft.leader import LeaderState, ParkedFetch
 from penstock.core.raft.leading import Leading
 from penstock.core.raft.member import Member
 from penstock.core.raft.snapshots import Judgement, judge
@@ -24,7 +24,7 @@ def leader_refusal(member: Member, epoch: int) -> ErrorCode:
         return ErrorCode.FENCED_LEADER_EPOCH
     if epoch > member.epoch:
         return ErrorCode.UNKNOWN_LEADER_EPOCH
-    return ErrorCode.NONE if isinstance(member.role, Leader) else ErrorCode.NOT_LEADER_OR_FOLLOWER
+    return ErrorCode.NONE if isinstance(member.role, LeaderState) else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 class Serving:
@@ -46,7 +46,7 @@ class Serving:
         key = ReplicaKey(_replica_id(request), partition.replica_directory_id)
         code = self._fetch_refusal(request, partition, key)
         leader = member.role
-        if code is not ErrorCode.NONE or not isinstance(leader, Leader):
+        if code is not ErrorCode.NONE or not isinstance(leader, LeaderState):
             member.answer(ticket, answers.fetch(member, code))
             return
         expires_ms = now_ms + request.max_wait_ms
@@ -60,7 +60,7 @@ class Serving:
             return ErrorCode.INVALID_REQUEST
         return leader_refusal(self._member, partition.current_leader_epoch)
 
-    def _serve(self, leader: Leader, fetch: ParkedFetch, now_ms: int) -> None:
+    def _serve(self, leader: LeaderState, fetch: ParkedFetch, now_ms: int) -> None:
         """Answer now if there is anything to say, or once there is."""
         partition, member = fetch.partition, self._member
         judgement = self._judge(partition)
@@ -80,11 +80,11 @@ class Serving:
         end = LogEnd(partition.last_fetched_epoch, partition.fetch_offset)
         return judge(member.log, member.snapshots, member.last_epoch, end)
 
-    def _has_news(self, leader: Leader, fetch: ParkedFetch) -> bool:
+    def _has_news(self, leader: LeaderState, fetch: ParkedFetch) -> bool:
         is_behind = fetch.partition.fetch_offset < self._member.log.end_offset
         return is_behind or fetch.seen_high_watermark < leader.high_watermark
 
-    def _answer(self, leader: Leader, fetch: ParkedFetch, judgement: Judgement, now_ms: int) -> None:
+    def _answer(self, leader: LeaderState, fetch: ParkedFetch, judgement: Judgement, now_ms: int) -> None:
         leader.answered(fetch.key, now_ms, fetch.line)
         member, offset = self._member, fetch.partition.fetch_offset
         response = answers.fetch(member, ErrorCode.NONE, leader.high_watermark, judgement)
@@ -92,7 +92,7 @@ class Serving:
         body = LogRange(offset, min(fetch.bytes_max, member.settings.fetch_bytes_max)) if has_records else None
         member.out.answer(Answer(fetch.ticket, response, body))
 
-    def wake(self, leader: Leader, now_ms: int) -> None:
+    def wake(self, leader: LeaderState, now_ms: int) -> None:
         """Answer the parked fetches that there is news for, and those that have waited long enough."""
         still_parked: list[ParkedFetch] = []
         for fetch in leader.parked:
@@ -128,7 +128,7 @@ class Serving:
             code = ErrorCode.SNAPSHOT_NOT_FOUND
         elif code is ErrorCode.NONE and snapshot and not 0 <= partition.position < snapshot.size_bytes:
             code = ErrorCode.POSITION_OUT_OF_RANGE
-        if code is not ErrorCode.NONE or snapshot is None or not isinstance(leader, Leader):
+        if code is not ErrorCode.NONE or snapshot is None or not isinstance(leader, LeaderState):
             member.answer(ticket, answers.fetch_snapshot(member, code, partition))
             return
         leader.heard_from(ReplicaKey(request.replica_id, partition.replica_directory_id), now_ms)

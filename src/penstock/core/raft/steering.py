@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from penstock.core.base.endpoints import Endpoint
 from penstock.core.base.errors import ErrorCode
-from penstock.core.raft.ids import Endpoint, Endpoints
+from penstock.core.raft.ids import Endpoints
 from penstock.core.raft.member import Member
 from penstock.core.wire.api.begin_quorum_epoch import BeginQuorumEpochResponse
 from penstock.core.wire.api.end_quorum_epoch import EndQuorumEpochResponse
@@ -39,7 +40,7 @@ def told_by_election(
     return Told(partition.error_code, partition.leader_id, partition.leader_epoch, endpoints)
 
 
-def told_by_fetch(
+def _told_by_fetch(
     response: FetchResponse | FetchSnapshotResponse,
     partition: FetchPartitionData | ResponsePartitionSnapshot,
     listener: str,
@@ -115,3 +116,14 @@ def settle(member: Member, told: Told, now_ms: int) -> bool | None:
     if told.code == ErrorCode.INVALID_VOTER_KEY:
         return True
     return False if told.code in (ErrorCode.BROKER_NOT_AVAILABLE, ErrorCode.INVALID_REQUEST) else None
+
+
+def settle_fetched(
+    member: Member,
+    response: FetchResponse | FetchSnapshotResponse,
+    partition: FetchPartitionData | ResponsePartitionSnapshot,
+    now_ms: int,
+) -> bool | None:
+    """The same for what a fetch got, which has failed where it does not name the leader."""
+    told = _told_by_fetch(response, partition, member.local.listener)
+    return False if told is None else settle(member, told, now_ms)

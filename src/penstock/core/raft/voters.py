@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from penstock.core.raft.ids import Destination, Endpoint, Endpoints, ReplicaKey, address
+from penstock.core.base.endpoints import Endpoint
+from penstock.core.raft.ids import Destination, Endpoints, ReplicaKey, address
 from penstock.core.wire.fields import ZERO_UUID
 from penstock.core.wire.stored import quorum as stored
 
@@ -108,7 +109,7 @@ def _to_record(voter: Voter) -> stored.VotersRecordVoter:
     return stored.VotersRecordVoter(
         voter_id=voter.key.id,
         voter_directory_id=voter.key.directory_id,
-        endpoints=[stored.Endpoint(name=name, host=host, port=port) for name, host, port in voter.endpoints],
+        endpoints=[stored.Endpoint(name=name, host=host, port=port) for name, host, port, _ in voter.endpoints],
         k_raft_version_feature=stored.KRaftVersionFeature(min_supported_version=lowest, max_supported_version=highest),
     )
 

@@ -166,3 +166,9 @@ def set_log_append_time(buf: Buffer, pos: int, timestamp_ms: int) -> None:
     _put_int16(buf, pos + ATTRIBUTES_AT, header.attributes | LOG_APPEND_TIME_BIT)
     _put_int64(buf, pos + MAX_TIMESTAMP_AT, timestamp_ms)
     _put_uint32(buf, pos + CRC_AT, crc32c(memoryview(buf)[pos + ATTRIBUTES_AT : pos + header.size]))
+
+
+def set_max_timestamp(buf: Buffer, timestamp_ms: int) -> None:
+    """Correct the largest timestamp of a batch, and the checksum, which covers it."""
+    _put_int64(buf, MAX_TIMESTAMP_AT, timestamp_ms)
+    _put_uint32(buf, CRC_AT, crc32c(memoryview(buf)[ATTRIBUTES_AT:]))

@@ -7,7 +7,7 @@ What is written is what Kafka's own broker would write, so that every client rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
 from struct import Struct
 from typing import Final
@@ -40,6 +40,16 @@ class Codec(IntEnum):
     LZ4 = 3
     ZSTD = 4
 
+
+# Into how many bytes one byte can unpack, at most: a deflate match of 258 bytes takes two bits, a snappy copy of 64
+# bytes three bytes, another 255 bytes of an lz4 match one byte, and a zstd block of one repeated byte four bytes.
+RATIO_MAX: Final[Mapping[int, int]] = {
+    Codec.NONE: 1,
+    Codec.GZIP: 1032,
+    Codec.SNAPPY: 22,
+    Codec.LZ4: 256,
+    Codec.ZSTD: 1 << 15,
+}
 
 # Kafka's level range and default per codec (`compression.<codec>.level`); the others have no level.
 LEVELS: Final = {Codec.GZIP: (1, 9, -1), Codec.LZ4: (1, 17, 9), Codec.ZSTD: (-131072, 22, 3)}

@@ -26,7 +26,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 _NULL: Final = 1
 # Half of the 64-bit range on either side: a base within it cannot overflow with a delta of two bytes.
-_TIMESTAMP_ABS_MAX: Final = 1 << 62
+TIMESTAMP_ABS_MAX: Final = 1 << 62
 
 
 class Record(NamedTuple):
@@ -60,7 +60,7 @@ def read_body(
     check_frame(header, pos)
     if pos + header.size > len(batch):
         raise CorruptBatch("the batch is cut off", position=pos, offset=header.base_offset)
-    if abs(header.base_timestamp) > _TIMESTAMP_ABS_MAX:
+    if abs(header.base_timestamp) > TIMESTAMP_ABS_MAX:
         raise CorruptBatch(f"base timestamp {header.base_timestamp}", position=pos, offset=header.base_offset)
     try:
         return decompress(

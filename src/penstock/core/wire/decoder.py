@@ -4,13 +4,16 @@ Neighbouring fixed-width fields, and the length or count that ends such a run, a
 checked late on purpose: a slice past the end only moves the position past it, where the next read raises IndexError or
 struct.error, or the check at the end of the function refuses it. Positions never move back and no count is trusted
 before it was compared with the bytes that remain, so bad input can neither loop nor allocate out of proportion.
+
+What comes from a client is read by a counted decoder: it is told how many elements and tagged fields the message may
+have in all, and refuses more before it makes any of them. A million empty names are a megabyte and take seconds.
 """
 
 import struct
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from penstock.core.wire.errors import DecodeError
+from penstock.core.wire.errors import DecodeError, TooManyElements
 from penstock.core.wire.fields import (
     ARRAY,
     BLOB,
@@ -24,17 +27,24 @@ from penstock.core.wire.fields import (
     has_records,
 )
 from penstock.core.wire.source import Source
-from penstock.core.wire.varint import read_varint, skip_tagged_fields
+from penstock.core.wire.varint import read_varint, skip_counted_fields, skip_tagged_fields
 
 STRING_BYTES_MAX = 0x7FFF
 
 Decoder = Callable[[Buffer, int], tuple[Any, int]]
+CountedDecoder = Callable[[Buffer, int, int], tuple[Any, int]]
 
 
 def compile_decoder(spec: StructSpec, version: int, flexible: bool) -> Decoder:
     """A function (data, position) -> (instance, position after it) that raises nothing but DecodeError."""
-    writer = _DecoderWriter(version, flexible, zero_copy=has_records(spec, version))
-    return writer.write(spec)
+    decoder: Decoder = _DecoderWriter(version, flexible, has_records(spec, version), counted=False).write(spec)
+    return decoder
+
+
+def compile_counted_decoder(spec: StructSpec, version: int, flexible: bool) -> CountedDecoder:
+    """A function (data, position, elements allowed) -> (instance, elements left)."""
+    decoder: CountedDecoder = _DecoderWriter(version, flexible, has_records(spec, version), counted=True).write(spec)
+    return decoder
 
 
 def smallest_size(spec: StructSpec, version: int, flexible: bool) -> int:
@@ -62,6 +72,10 @@ def _refuse_count(name: str, count: int) -> NoReturn:
     raise DecodeError(f"{name} claims {count} elements, more than the rest of the message can hold")
 
 
+def _refuse_elements(name: str, count: int) -> NoReturn:
+    raise TooManyElements(f"{name} has {count} elements, which is more than a request of this kind may have in all")
+
+
 def _refuse_size(name: str) -> NoReturn:
     raise DecodeError(f"{name} does not fill the size its tag states")
 
@@ -75,18 +89,21 @@ def _read_string_length(data: Buffer, position: int) -> tuple[int, int]:
 
 
 class _DecoderWriter:
-    def __init__(self, version: int, flexible: bool, zero_copy: bool) -> None:
+    def __init__(self, version: int, flexible: bool, zero_copy: bool, counted: bool) -> None:
         self.version = version
         self.flexible = flexible
         self.zero_copy = zero_copy
+        self.counted = counted
         self.run: list[tuple[str, str]] = []
         self.source = Source(
             new=object.__new__,
             read_varint=read_varint,
             skip_tagged_fields=skip_tagged_fields,
+            skip_counted_fields=skip_counted_fields,
             read_string_length=_read_string_length,
             refuse_null=_refuse_null,
             refuse_count=_refuse_count,
+            refuse_elements=_refuse_elements,
             refuse_size=_refuse_size,
             unpack_from=struct.unpack_from,
             DecodeError=DecodeError,
@@ -94,10 +111,10 @@ class _DecoderWriter:
             ZERO_UUID=ZERO_UUID,
         )
 
-    def write(self, spec: StructSpec) -> Decoder:
+    def write(self, spec: StructSpec) -> Any:
         source = self.source
         title = f"{spec.name} version {self.version}"
-        with source.block("def decode(data, pos):"):
+        with source.block(f"def decode(data, pos{', left' if self.counted else ''}):"):
             kind = "memoryview" if self.zero_copy else "bytes"
             source.line(f"if type(data) is not {kind}: data = {kind}(data)")
             source.line("end = len(data)")
@@ -109,9 +126,8 @@ class _DecoderWriter:
             with source.block("except UnicodeDecodeError as error:"):
                 source.line(f"raise DecodeError('{title} holds a string that is not UTF-8') from error")
             source.line(f"if pos > end: raise DecodeError('{title} ends too early')")
-            source.line(f"return {message}, pos")
-        decoder: Decoder = source.compile("decode", f"<decoder of {title}>")
-        return decoder
+            source.line(f"return {message}, {'left' if self.counted else 'pos'}")
+        return source.compile("decode", f"<decoder of {title}>")
 
     def _struct(self, spec: StructSpec) -> str:
         """Writes the reading of one struct and returns the local name of the instance."""
@@ -229,6 +245,7 @@ class _DecoderWriter:
         assert element is not None
         size = _smallest_field_size(element, self.version, self.flexible)
         self.source.line(f"if n * {max(size, 1)} > end - pos: refuse_count({field.name!r}, n)")
+        self._count(field.name)
         if element.kind in FIXED_FORMATS:
             self._fixed_array(element, target, size)
             return
@@ -254,6 +271,11 @@ class _DecoderWriter:
             self.source.line(f"{target} = list(unpack_from('>%d{FIXED_FORMATS[element.kind]}' % n, data, pos))")
         self.source.line("pos = stop")
 
+    def _count(self, name: str) -> None:
+        if self.counted:
+            self.source.line("left -= n")
+            self.source.line(f"if left < 0: refuse_elements({name!r}, n)")
+
     # Tagged fields
 
     def _tags(self, tagged: list[Field], message: str) -> None:
@@ -261,10 +283,14 @@ class _DecoderWriter:
         self.run.append(("B", "n"))
         self._flush()
         if not tagged:
-            self.source.line("if n: pos = skip_tagged_fields(data, pos - 1)")
+            if self.counted:
+                self.source.line("if n: pos, left = skip_counted_fields(data, pos - 1, left)")
+            else:
+                self.source.line("if n: pos = skip_tagged_fields(data, pos - 1)")
             return
         with self.source.block("if n:"):
             self.source.line("if n > 127: n, pos = read_varint(data, pos - 1)")
+            self._count("the section of tagged fields")
             with self.source.block("for _ in range(n):"):
                 self._tag_loop(tagged, message)
 

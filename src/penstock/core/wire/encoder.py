@@ -3,12 +3,15 @@
 Neighbouring fixed-width fields, and the length or count that ends such a run, are written by one `pack`. The pieces are
 joined once at the end, except around record batches: those stay parts of their own, so that a slice of a file can be
 sent without being read.
+
+The same code as a generator serves large responses: it lets others run from time to time.
 """
 
 import struct
 from collections.abc import Callable, Sized
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
+from penstock.core.base.ports import Pause, Steps
 from penstock.core.wire.errors import EncodeError
 from penstock.core.wire.fields import (
     ARRAY,
@@ -27,12 +30,23 @@ from penstock.core.wire.varint import encode_varint
 
 STRING_BYTES_MAX = 0x7FFF
 
+PIECES_PER_TURN_MAX: Final = 4_000
+"""About a millisecond and a half of work."""
+
 Encoder = Callable[[Any, bytes], list[Sized]]
+SteppedEncoder = Callable[[Any, bytes], Steps[list[Sized]]]
 
 
 def compile_encoder(spec: StructSpec, version: int, flexible: bool) -> Encoder:
     """A function (instance, prefix) -> parts that raises nothing but EncodeError."""
-    return _EncoderWriter(version, flexible).write(spec)
+    encoder: Encoder = _EncoderWriter(version, flexible).write(spec)
+    return encoder
+
+
+def compile_stepped_encoder(spec: StructSpec, version: int, flexible: bool) -> SteppedEncoder:
+    """The same as steps. The instance must stay as it is meanwhile."""
+    encoder: SteppedEncoder = _EncoderWriter(version, flexible, is_stepped=True).write(spec)
+    return encoder
 
 
 def _refuse_field(name: str, value: object) -> NoReturn:
@@ -59,9 +73,10 @@ def _measure_parts(records: list[Sized]) -> tuple[int, list[Sized]]:
 
 
 class _EncoderWriter:
-    def __init__(self, version: int, flexible: bool) -> None:
+    def __init__(self, version: int, flexible: bool, *, is_stepped: bool = False) -> None:
         self.version = version
         self.flexible = flexible
+        self.is_stepped = is_stepped
         self.run: list[tuple[str, str]] = []
         self.source = Source(
             encode_varint=encode_varint,
@@ -72,15 +87,21 @@ class _EncoderWriter:
             pack=struct.pack,
             EncodeError=EncodeError,
             StructError=struct.error,
+            PAUSE=Pause(),
             ZERO_UUID=ZERO_UUID,
         )
 
-    def write(self, spec: StructSpec) -> Encoder:
+    def write(self, spec: StructSpec) -> Any:
         source = self.source
         title = f"{spec.name} version {self.version}"
         records = has_records(spec, self.version)
         with source.block("def encode(m, prefix):"):
             source.line("out = [prefix]")
+            if self.is_stepped:
+                source.line("joined = 0")
+                # This makes it a generator, whether or not it has anything that repeats.
+                with source.block("if False:"):
+                    source.line("yield PAUSE")
             if records:
                 source.line("parts = []")
             with source.block("try:"):
@@ -93,8 +114,7 @@ class _EncoderWriter:
                 source.line("return parts")
             else:
                 source.line("return [b''.join(out)]")
-        encoder: Encoder = source.compile("encode", f"<encoder of {title}>")
-        return encoder
+        return source.compile("encode", f"<encoder of {title}>")
 
     def _struct(self, spec: StructSpec, message: str) -> None:
         for field in spec.absent_fields(self.version):
@@ -261,6 +281,16 @@ class _EncoderWriter:
                 else:
                     self._field(element, item)
                 self._flush()
+                self._rest()
+
+    def _rest(self) -> None:
+        """Between two elements, when there was much since the last time. What there is becomes one piece, so that the
+        end has little left to join."""
+        if self.is_stepped:
+            with self.source.block(f"if len(out) > joined + {PIECES_PER_TURN_MAX}:"):
+                self.source.line("out[joined:] = [b''.join(out[joined:])]")
+                self.source.line("joined += 1")
+                self.source.line("yield PAUSE")
 
     # Tagged fields
 

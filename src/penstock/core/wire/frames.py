@@ -9,16 +9,19 @@ import struct
 from collections.abc import Sized
 from typing import Any, TypeAlias
 
+from penstock.core.base.ports import Steps
 from penstock.core.wire.api_table import APIS
 from penstock.core.wire.errors import DecodeError
 from penstock.core.wire.fields import Buffer
 from penstock.core.wire.schema import Message, Response
-from penstock.core.wire.varint import skip_tagged_fields
+from penstock.core.wire.varint import TAGGED_FIELDS_MAX, skip_tagged_fields
 
 RequestHeader: TypeAlias = tuple[int, int, int, str | None, int]
 """API key, API version, correlation id, client id, and where the body starts."""
 
 API_VERSIONS_KEY = 18
+LARGE_REQUESTS = frozenset({0, 58})
+"""Produce, which carries records, and Envelope, which carries a request."""
 
 FRAME_SIZE_BYTES = 4
 FRAME_BYTES_MAX = 100 * 1024 * 1024
@@ -35,6 +38,7 @@ _request_start = struct.Struct(">hhih")
 _response_start = struct.Struct(">ii")
 _flexible_response_start = struct.Struct(">iiB")
 _size = struct.Struct(">i")
+_key = struct.Struct(">h")
 
 
 def parse_request_header(frame: Buffer) -> RequestHeader:
@@ -50,7 +54,7 @@ def parse_request_header(frame: Buffer) -> RequestHeader:
         elif length != -1:
             raise DecodeError(f"client id of {length} bytes")
         if version >= _FLEXIBLE_FROM[key]:
-            position = skip_tagged_fields(frame, position) if frame[position] else position + 1
+            position = skip_tagged_fields(frame, position, TAGGED_FIELDS_MAX) if frame[position] else position + 1
     except KeyError as error:
         raise DecodeError(f"there is no API with key {key}") from error
     except (struct.error, IndexError) as error:
@@ -101,7 +105,16 @@ def request_frame(message: Message, key: int, version: int, correlation_id: int,
 
 def response_frame(message: Response, version: int, correlation_id: int) -> list[Sized]:
     """A whole response with its size in front, as parts to send in order."""
-    parts: list[Any] = message.encode_parts(version)
+    return _framed(message, version, correlation_id, message.encode_parts(version))
+
+
+def response_frame_in_turns(message: Response, version: int, correlation_id: int) -> Steps[list[Sized]]:
+    """The same for one that may be large."""
+    parts = yield from message.encode_in_turns(version)
+    return _framed(message, version, correlation_id, parts)
+
+
+def _framed(message: Response, version: int, correlation_id: int, parts: list[Any]) -> list[Sized]:
     size = sum(map(len, parts)) + 4
     if response_header_is_flexible(message.KEY, version):
         header = _flexible_response_start.pack(size + 1, correlation_id, 0)
@@ -120,15 +133,32 @@ class FrameReader:
     that really arrived, never with what a length claims, and a connection that rests gives it back (`rest`).
     """
 
-    __slots__ = ("_buffer", "_capacity_wanted", "_frame_bytes_max", "_start", "_stop")
+    __slots__ = (
+        "_buffer",
+        "_capacity_wanted",
+        "_frame_bytes_max",
+        "_plain_bytes_max",
+        "_start",
+        "_stop",
+        "unfinished_bytes",
+    )
 
-    def __init__(self, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
+    def __init__(self, frame_bytes_max: int = FRAME_BYTES_MAX, plain_bytes_max: int = FRAME_BYTES_MAX) -> None:
         self._frame_bytes_max = frame_bytes_max
+        # Of frames that are requests, and of an API that carries nothing large.
+        self._plain_bytes_max = plain_bytes_max
+        self.unfinished_bytes = 0
+        """The size of the frame that has begun, as far as it is known; 0 if none has."""
         self._buffer = _NO_BUFFER
         self._capacity_wanted = FIRST_BUFFER_BYTES
         # Bytes that belong to no complete frame yet stand between these two.
         self._start = 0
         self._stop = 0
+
+    def allow(self, frame_bytes_max: int, plain_bytes_max: int) -> None:
+        """Other bounds from the next frame on."""
+        self._frame_bytes_max = frame_bytes_max
+        self._plain_bytes_max = plain_bytes_max
 
     @property
     def waiting_bytes(self) -> int:
@@ -165,9 +195,9 @@ class FrameReader:
         self._stop += count
         capacity = len(self._buffer)
         assert self._stop <= capacity
-        frames, unfinished_bytes = self._cut()
+        frames, self.unfinished_bytes = self._cut()
         if self._stop == capacity:
-            limit = max(READ_BUFFER_BYTES_MAX, unfinished_bytes)
+            limit = max(READ_BUFFER_BYTES_MAX, self.unfinished_bytes)
             self._capacity_wanted = max(capacity, min(GROWTH * capacity, limit))
         return frames
 
@@ -190,6 +220,12 @@ class FrameReader:
             self._capacity_wanted = FIRST_BUFFER_BYTES
             self._start = self._stop = 0
 
+    def drop(self) -> None:
+        """Gives the buffer back with all that is in it: nothing more will be read."""
+        self._buffer = _NO_BUFFER
+        self._capacity_wanted = FIRST_BUFFER_BYTES
+        self._start = self._stop = self.unfinished_bytes = 0
+
     def _replace_buffer(self) -> None:
         fresh = memoryview(bytearray(self._capacity_wanted))
         fresh[: self._stop - self._start] = self._buffer[self._start : self._stop]
@@ -204,6 +240,8 @@ class FrameReader:
             (size,) = _size.unpack_from(buffer, start)
             if not 0 <= size <= self._frame_bytes_max:
                 raise DecodeError(f"frame of {size} bytes, allowed are 0 to {self._frame_bytes_max}")
+            if size > self._plain_bytes_max and stop - start >= 6:
+                self._check_large(size, start + 4)
             end = start + 4 + size
             if end > stop:
                 unfinished_bytes = 4 + size
@@ -211,4 +249,9 @@ class FrameReader:
             frames.append(buffer[start + 4 : end])
             start = end
         self._start = start
-        return frames, unfinished_bytes
+        return frames, unfinished_bytes or stop - start
+
+    def _check_large(self, size: int, position: int) -> None:
+        (key,) = _key.unpack_from(self._buffer, position)
+        if key not in LARGE_REQUESTS:
+            raise DecodeError(f"request of {size} bytes for API key {key}, allowed are {self._plain_bytes_max}")

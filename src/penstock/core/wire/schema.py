@@ -13,9 +13,10 @@ Constructors and codecs are compiled on first use, which keeps start-up short.
 from collections.abc import Callable, Sized
 from typing import Any, ClassVar, Self, TypeAlias, dataclass_transform
 
+from penstock.core.base.ports import Steps
 from penstock.core.wire.constructor import compile_constructor
-from penstock.core.wire.decoder import Decoder, compile_decoder
-from penstock.core.wire.encoder import Encoder, compile_encoder
+from penstock.core.wire.decoder import CountedDecoder, Decoder, compile_counted_decoder, compile_decoder
+from penstock.core.wire.encoder import Encoder, SteppedEncoder, compile_encoder, compile_stepped_encoder
 from penstock.core.wire.errors import DecodeError, EncodeError
 from penstock.core.wire.fields import (
     ARRAY,
@@ -153,10 +154,18 @@ class Request(Message):
     __slots__ = ()
 
     KEY: ClassVar[int]
+    _counted_decoders: ClassVar[dict[int, CountedDecoder]]
 
     def __init_subclass__(cls, key: int, versions: str, flexible: str = NO_VERSION) -> None:
         super().__init_subclass__(versions, flexible)
         cls.KEY = key
+        cls._counted_decoders = _Codecs(cls, compile_counted_decoder, DecodeError)
+
+    @classmethod
+    def decode_counted(cls, data: Buffer, version: int, position: int, elements_max: int) -> tuple[Self, int]:
+        """The message that starts at `position`, if its arrays and sections of tagged fields have no more elements in
+        all, else TooManyElements; and how many more they could have."""
+        return cls._counted_decoders[version](data, position, elements_max)
 
 
 class Response(Message):
@@ -165,10 +174,16 @@ class Response(Message):
     __slots__ = ()
 
     KEY: ClassVar[int]
+    _stepped_encoders: ClassVar[dict[int, SteppedEncoder]]
 
     def __init_subclass__(cls, key: int, versions: str, flexible: str = NO_VERSION) -> None:
         super().__init_subclass__(versions, flexible)
         cls.KEY = key
+        cls._stepped_encoders = _Codecs(cls, compile_stepped_encoder, EncodeError)
+
+    def encode_in_turns(self, version: int) -> Steps[list[Sized]]:
+        """What `encode_parts` gives, for a response that may be large: others run meanwhile."""
+        return self._stepped_encoders[version](self, b"")
 
 
 class StoredRecord(Message):

@@ -4,10 +4,12 @@ Compiled codecs handle one-byte values by themselves; these functions see what i
 and three bytes, the usual lengths of record batches.
 """
 
-from penstock.core.wire.errors import DecodeError
+from penstock.core.wire.errors import DecodeError, TooManyElements
 from penstock.core.wire.fields import Buffer
 
 VARINT_BYTES_MAX = 5
+TAGGED_FIELDS_MAX = 1_000
+"""Of which nobody knows any, in a header. Kafka has defined none."""
 INT32_MAX = 0x7FFFFFFF
 
 
@@ -35,14 +37,24 @@ def _read_long_varint(data: Buffer, position: int) -> tuple[int, int]:
     raise DecodeError(f"varint at byte {position} does not fit in 31 bits")
 
 
-def skip_tagged_fields(data: Buffer, position: int) -> int:
+def skip_tagged_fields(data: Buffer, position: int, count_max: int = INT32_MAX) -> int:
     """The position after a section of tagged fields of which none is known."""
     count, position = read_varint(data, position)
+    if count > count_max:
+        raise DecodeError(f"{count} tagged fields, allowed are {count_max}")
     for _ in range(count):
         _, position = read_varint(data, position)
         size, position = read_varint(data, position)
         position += size
     return position
+
+
+def skip_counted_fields(data: Buffer, position: int, left: int) -> tuple[int, int]:
+    """The same where so many more elements may be read; gives how many are left."""
+    left -= read_varint(data, position)[0]
+    if left < 0:
+        raise TooManyElements("there are more tagged fields than a request of this kind may have elements in all")
+    return skip_tagged_fields(data, position), left
 
 
 def encode_varint(value: int) -> bytes:

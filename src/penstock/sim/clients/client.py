@@ -15,6 +15,7 @@ from penstock.core.wire.api.find_coordinator import Coordinator, FindCoordinator
 from penstock.core.wire.schema import Request, Response
 from penstock.sim.chance import Chance
 from penstock.sim.events import Partition, Unanswered, Witness
+from penstock.sim.machine import BROKER_PORT, CLIENT_HOST
 from penstock.sim.network import Endpoint, Link
 from penstock.sim.scheduler import MS, SECOND, Scheduler
 from penstock.sim.script import Future, Script, Sleep
@@ -35,20 +36,22 @@ class TimedOut(Disconnected):
     """No answer came in time; the connection is given up."""
 
 
-class Surroundings(Protocol):
+class ClientWorld(Protocol):
     """What a client needs of the world: time, a way to the node, and somebody to tell."""
 
     @property
     def scheduler(self) -> Scheduler: ...
     @property
     def witness(self) -> Witness: ...
-    def dial(self, endpoint: Endpoint, number: int = 1) -> Link: ...
+    def dial(self, endpoint: Endpoint, number: int = 1, port: int = BROKER_PORT, host: str = CLIENT_HOST) -> Link: ...
 
 
 class Connection:
     """One connection of a client to a node."""
 
-    def __init__(self, name: str, world: Surroundings, number: int = 1) -> None:
+    def __init__(
+        self, name: str, world: ClientWorld, number: int = 1, port: int = BROKER_PORT, host: str = CLIENT_HOST
+    ) -> None:
         self.name = name
         self.closed = False
         self.ready = Future()
@@ -58,7 +61,7 @@ class Connection:
         # What must be answered by when. Answers come in order, so that one timer is enough.
         self._due: deque[tuple[int, str, Future]] = deque()
         self.number = number
-        self._link = world.dial(self, number)
+        self._link = world.dial(self, number, port, host)
         self._peer.greet(NEVER)
         self._send("greeting", self.ready)
 
@@ -145,7 +148,7 @@ class Client:
     """Whether the first batch of a producer id is sent alone. A node that knows nothing of a producer takes any of its
     sequences, as Kafka does: where somebody who has just become leader refuses the first batch, the second is first."""
 
-    def __init__(self, name: str, world: Surroundings, chance: Chance) -> None:
+    def __init__(self, name: str, world: ClientWorld, chance: Chance) -> None:
         self.name = name
         self.world = world
         self.chance = chance
@@ -182,10 +185,10 @@ class Client:
     def learn_epoch(self, partition: Partition, epoch: int) -> None:
         """Somebody was led in this epoch, so that who leads in an older one is of no use any more."""
 
-    def find_coordinator(self, group: str) -> Script[int]:
-        """Ask who coordinates a group, as every client does first; the first to ask has its topic made. Gives the
-        error code."""
-        request = FindCoordinatorRequest(key_type=0, coordinator_keys=[group])
+    def find_coordinator(self, key: str, key_type: int = 0) -> Script[int]:
+        """Ask who coordinates a group (or a transactional id), as every client does first; the first to ask has its
+        topic made. Gives the error code."""
+        request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
         reply = yield from self.call(request, FindCoordinatorResponse)
         return self._coordinated(reply.coordinators[0])
 
@@ -196,22 +199,28 @@ class Client:
         """Give a connection to whoever was found to coordinate the group: there is only one who could."""
         return (yield from self.connect())
 
-    def call_coordinator(self, request: Request, response: type[R]) -> Script[R]:
+    def call_coordinator(self, request: Request, response: type[R], newest_version: int | None = None) -> Script[R]:
         """Ask whoever coordinates the group."""
         connection = yield from self.connect_to_coordinator()
-        return (yield from self._ask(connection, request, response))
+        return (yield from self._ask(connection, request, response, newest_version))
 
     def call(self, request: Request, response: type[R], newest_version: int | None = None) -> Script[R]:
         """Ask over the present connection and wait for the reply."""
         connection = yield from self.connect()
         return (yield from self._ask(connection, request, response, newest_version))
 
-    def insist(self, request: Request, response: type[R], partition: Partition | None = None) -> Script[R]:
+    def insist(
+        self,
+        request: Request,
+        response: type[R],
+        partition: Partition | None = None,
+        newest_version: int | None = None,
+    ) -> Script[R]:
         """Ask until there is a reply: anybody, or whoever leads a partition. For requests that may be repeated."""
         while True:
             try:
                 connection = yield from self.connect() if partition is None else self.connect_to(partition)
-                return (yield from self._ask(connection, request, response))
+                return (yield from self._ask(connection, request, response, newest_version))
             except Disconnected:
                 self.losses += 1
                 if partition is not None:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.base.ports import Buffer
 from penstock.core.wire.api.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
     ForgottenTopic,
+    PartitionData,
 )
 from penstock.core.wire.api.list_offsets import (
     ListOffsetsPartition,
@@ -28,7 +28,7 @@ from penstock.core.wire.api.list_offsets import (
 )
 from penstock.sim.clients.client import Client, Connection, Disconnected
 from penstock.sim.clients.records import decode_values
-from penstock.sim.events import FetchAnswered, FetchAsked, FetchPart, Partition, Waited
+from penstock.sim.events import FetchAnswered, FetchAsked, FetchPart, Partition, Repositioned, Waited
 from penstock.sim.scheduler import MS
 from penstock.sim.script import Script
 
@@ -84,6 +84,9 @@ class Session:
 class Fetcher:
     """Asks for records and tells what came; whoever uses it decides where to go on."""
 
+    rack = ""
+    """Where whoever reads stands, if it is to be served by a replica near to it."""
+
     def __init__(self, client: Client, topic_ids: Mapping[str, bytes], uses_session: bool, life: str = "") -> None:
         self._client = client
         self._topic_ids = topic_ids
@@ -99,14 +102,14 @@ class Fetcher:
         small = self._client.chance.happens(0.1)
         bytes_max = SMALL_BYTES if small else LARGE_BYTES
         wants = {partition: Want(offset, bytes_max) for partition, offset in positions.items()}
-        witness = self._client.world.witness
         self._asked += 1
         number = self._asked
         try:
-            connection = yield from self._client.connect_to(next(iter(positions)))
+            connection = yield from self._connect(next(iter(positions)))
             self._meet(connection.number)
             request = self._request(wants, bytes_max, isolation)
-            witness.see(FetchAsked(self._client.name, number, dict(positions), small, connection.number))
+            near = self._is_near(positions)
+            self._tell_asked(FetchAsked(self._client.name, number, dict(positions), small, connection.number, near))
             asked_us = self._client.world.scheduler.now_us
             reply: FetchResponse = yield connection.ask(request, FetchResponse, self._session.version)
         except Disconnected:
@@ -120,7 +123,7 @@ class Fetcher:
             return ()
         self._advance(reply, wants)
         parts = tuple(self._parts(reply))
-        witness.see(FetchAnswered(self._client.name, number, parts))
+        self._tell_answered(FetchAnswered(self._client.name, number, parts), positions)
         self._lose(
             part.partition for part in parts if part.error not in (ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE)
         )
@@ -151,9 +154,23 @@ class Fetcher:
             return start
         return (yield from self.find_offset(partition, LATEST))
 
+    def _connect(self, partition: Partition) -> Script[Connection]:
+        """To whom a fetch goes."""
+        return (yield from self._client.connect_to(partition))
+
+    def _is_near(self, partitions: Iterable[Partition]) -> bool:
+        """Whether that is a replica that was named to read from, and not who leads."""
+        return False
+
     def _lose(self, partitions: Iterable[Partition]) -> None:
         for partition in partitions:
             self._client.lose(partition)
+
+    def _tell_asked(self, asked: FetchAsked) -> None:
+        self._client.world.witness.see(asked)
+
+    def _tell_answered(self, answered: FetchAnswered, positions: Mapping[Partition, int]) -> None:
+        self._client.world.witness.see(answered)
 
     def _tell_wait(self, connection: Connection, waited_ms: int) -> None:
         if waited_ms >= LONG_WAIT_MS:
@@ -193,6 +210,7 @@ class Fetcher:
             min_bytes=1,
             max_bytes=max_bytes,
             isolation_level=isolation,
+            rack_id=self.rack,
             session_id=session.id,
             session_epoch=session.epoch,
             topics=[self._topic(topic, changed) for topic in _topics(changed)],
@@ -223,18 +241,21 @@ class Fetcher:
                 code = ErrorCode(data.error_code)
                 excused = code in RETRIABLE or code in self._client.excuses
                 assert excused, f"{self._client.name} got {code!r} from {name}-{data.partition_index}"
-                records: Buffer = bytes(data.records) if data.records is not None else b""  # type: ignore[call-overload]  # Records is a buffer when decoded.
-                decoded = decode_values(records)
-                yield FetchPart(
-                    Partition(name, data.partition_index, self._life),
-                    code,
-                    data.high_watermark,
-                    decoded.values,
-                    decoded.damaged,
-                    data.log_start_offset,
-                    decoded.next_offset,
-                    decoded.size_bytes,
-                )
+                yield self._part(Partition(name, data.partition_index, self._life), code, data)
+
+    def _part(self, partition: Partition, code: ErrorCode, data: PartitionData) -> FetchPart:
+        decoded = decode_values(records_of(data))
+        return FetchPart(
+            partition,
+            code,
+            data.high_watermark,
+            decoded.values,
+            decoded.damaged,
+            data.log_start_offset,
+            decoded.next_offset,
+            decoded.size_bytes,
+            data.preferred_read_replica,
+        )
 
 
 class Consumer:
@@ -275,11 +296,17 @@ class Consumer:
         if part.goes_on_at is not None:
             self._positions[part.partition] = part.goes_on_at
         elif part.error == ErrorCode.OFFSET_OUT_OF_RANGE:
-            nearest = yield from self._fetcher.find_nearest(part.partition, self._positions[part.partition])
+            before = self._positions[part.partition]
+            nearest = yield from self._fetcher.find_nearest(part.partition, before)
             if nearest is not None:
                 self._positions[part.partition] = nearest
+                self._client.world.witness.see(Repositioned(self._client.name, part.partition, before, nearest))
         elif part.error != ErrorCode.NONE:
             yield from self._client.back_off()
+
+
+def records_of(data: PartitionData) -> bytes:
+    return b"" if data.records is None else bytes(data.records)  # type: ignore[call-overload]  # Records is a buffer when decoded.
 
 
 def _topics(partitions: Iterable[Partition]) -> list[str]:

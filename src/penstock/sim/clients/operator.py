@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.metadata.configs import SET
-from penstock.core.metadata.image import TOPIC_RESOURCE
+from penstock.core.metadata.configs import DELETE, SET
+from penstock.core.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from penstock.core.metadata.reluctance import DRAINED
 from penstock.core.raft.ids import TOPIC
 from penstock.core.wire.api.add_raft_voter import AddRaftVoterResponse
 from penstock.core.wire.api.alter_partition_reassignments import (
@@ -59,6 +60,9 @@ REFUSALS: Final = {
     "cancel": frozenset({ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, ErrorCode.INVALID_REPLICA_ASSIGNMENT}),
     "seat": frozenset({ErrorCode.DUPLICATE_VOTER}),
     "unseat": frozenset({ErrorCode.VOTER_NOT_FOUND}),
+    # Of a machine that is only a controller.
+    "drain": frozenset({ErrorCode.INVALID_REQUEST}),
+    "undrain": frozenset({ErrorCode.INVALID_REQUEST}),
 }
 """What an errand may end with besides success: it was done already, or cannot be done now."""
 
@@ -118,6 +122,8 @@ class Operator:
             "cancel": self._reassign,
             "seat": self._seat,
             "unseat": self._unseat,
+            "drain": self._drain,
+            "undrain": self._drain,
         }
         while True:
             number, message = yield from asks[errand.kind](errand)
@@ -140,7 +146,16 @@ class Operator:
 
     def _set(self, errand: Errand) -> Script[tuple[int, str | None]]:
         config = AlterableConfig(name=errand.setting, config_operation=SET, value=errand.value)
-        resource = AlterConfigsResource(resource_type=TOPIC_RESOURCE, resource_name=errand.topic, configs=[config])
+        return self._alter(TOPIC_RESOURCE, errand.topic, config)
+
+    def _drain(self, errand: Errand) -> Script[tuple[int, str | None]]:
+        config = AlterableConfig(name=DRAINED, config_operation=DELETE, value=None)
+        if errand.kind == "drain":
+            config = AlterableConfig(name=DRAINED, config_operation=SET, value="true")
+        return self._alter(BROKER_RESOURCE, errand.subject, config)
+
+    def _alter(self, resource_type: int, name: str, config: AlterableConfig) -> Script[tuple[int, str | None]]:
+        resource = AlterConfigsResource(resource_type=resource_type, resource_name=name, configs=[config])
         request = IncrementalAlterConfigsRequest(resources=[resource])
         reply = yield from self._client.insist(request, IncrementalAlterConfigsResponse)
         return reply.responses[0].error_code, reply.responses[0].error_message

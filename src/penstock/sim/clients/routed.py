@@ -5,14 +5,14 @@ It has two connections: one to whoever coordinates its group, if it is in one, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.wire.api.find_coordinator import Coordinator
 from penstock.core.wire.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from penstock.sim.chance import Chance
-from penstock.sim.clients.client import NO_EPOCH, Client, Connection, Disconnected, Surroundings
+from penstock.sim.clients.client import NO_EPOCH, Client, ClientWorld, Connection, Disconnected
 from penstock.sim.events import Partition
 from penstock.sim.script import Script
 
@@ -36,11 +36,12 @@ class RoutedClient(Client):
         }
     )
 
-    def __init__(self, name: str, world: Surroundings, chance: Chance, machines: Sequence[int]) -> None:
+    def __init__(self, name: str, world: ClientWorld, chance: Chance, machines: Sequence[int]) -> None:
         super().__init__(name, world, chance)
         self._machines = machines
         self._leaders: dict[Partition, int] = {}
         self._epochs: dict[Partition, int] = {}
+        self._near: dict[Partition, tuple[int, int]] = {}  # Which replica to read from, and until when.
         self._coordinator = NOBODY
         self._to_coordinator: Connection | None = None
 
@@ -52,21 +53,43 @@ class RoutedClient(Client):
 
     def connect_to(self, partition: Partition) -> Script[Connection]:
         """Give a greeted connection to whoever leads a partition."""
+        return (yield from self._connect_to(partition, lambda leader: leader))
+
+    def connect_to_near(self, partition: Partition) -> Script[Connection]:
+        """The same for the replica that its leader has named to read from, if it has."""
+        return (yield from self._connect_to(partition, lambda leader: self.near(partition) or leader))
+
+    def _connect_to(self, partition: Partition, choose: Callable[[int], int]) -> Script[Connection]:
         while True:
             leader = self._leaders.get(partition)
             if leader is None:
                 yield from self._find_leader(partition)
-            elif self._connection is None or self._connection.closed or self._connection.number != leader:
+                continue
+            chosen = choose(leader)
+            if self._connection is None or self._connection.closed or self._connection.number != chosen:
                 self._hang_up()
-                self._connection = yield from self._dial(leader)
+                self._connection = yield from self._dial(chosen)
                 if self._connection is None:
                     self.lose(partition)
             else:
                 return self._connection
 
     def lose(self, partition: Partition) -> None:
-        """Ask again who leads it."""
+        """Ask again who leads it, and who of its replicas is near."""
         self._leaders.pop(partition, None)
+        self._near.pop(partition, None)
+
+    def near(self, partition: Partition) -> int | None:
+        """The replica to read from, as long as that holds; nothing where that is the leader."""
+        machine, until_us = self._near.get(partition, (None, 0))
+        return machine if self.world.scheduler.now_us < until_us else None
+
+    def read_from(self, partition: Partition, machine: int, for_us: int) -> None:
+        """The leader has named a replica that is nearer."""
+        self._near[partition] = machine, self.world.scheduler.now_us + for_us
+
+    def read_from_leader(self, partition: Partition) -> None:
+        self._near.pop(partition, None)
 
     def fetchable(self, positions: dict[Partition, int]) -> dict[Partition, int]:
         """One of them, since each may have another leader."""
@@ -81,10 +104,10 @@ class RoutedClient(Client):
             self._epochs[partition] = epoch
             self.lose(partition)
 
-    def find_coordinator(self, group: str) -> Script[int]:
+    def find_coordinator(self, key: str, key_type: int = 0) -> Script[int]:
         """Not of whoever was asked last: it may be cut off, and not know it."""
         self._hang_up()
-        return (yield from super().find_coordinator(group))
+        return (yield from super().find_coordinator(key, key_type))
 
     def connect_to_coordinator(self) -> Script[Connection]:
         """Give a greeted connection to the coordinator that was found; one that is gone has to be found again."""

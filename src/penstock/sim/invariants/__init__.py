@@ -24,7 +24,7 @@ from penstock.sim.invariants.static_keeps_its_place import StaticKeepsItsPlace
 from penstock.sim.invariants.topics_survive import TopicsSurvive
 from penstock.sim.invariants.watermark_rises import WatermarkRises
 
-__all__ = ["ALL", "Invariant", "Violation"]
+__all__ = ["ALL", "Invariant", "LastOfEachKeyStays", "Violation"]
 
 ALL: tuple[type[Invariant], ...] = (
     AcknowledgedIsReadable,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 from penstock.sim.events import Event
 from penstock.sim.model import Model
@@ -14,6 +14,9 @@ class Violation(AssertionError):
 
 class Invariant:
     """Judges events against the model as it was before them."""
+
+    judges_machines: ClassVar[bool] = False
+    """Whether it is told of the fates of machines in a cluster, which are no excuse to the others."""
 
     def __init__(self, model: Model) -> None:
         self.model = model

@@ -1,14 +1,17 @@
-"""A log goes offline because its disk has failed, and for no other reason: it takes nothing until the next start."""
+"""A log goes offline, and a node ends, because the disk has failed, and for no other reason."""
 
 from __future__ import annotations
 
-from penstock.sim.events import Event, TakenOffline
+from penstock.sim.events import BlamedDisk, Event, TakenOffline
 from penstock.sim.invariants.base import Invariant
 
 
 class DisksFailFirst(Invariant):
-    """A disk that is full is no reason, either: there will be room again."""
+    """A disk that is full is no reason, nor is a lack of descriptors: there will be room again, and descriptors."""
 
     def see(self, event: Event) -> None:
-        if isinstance(event, TakenOffline):
-            self.object(f"machine {event.machine} took {event.partition} offline, its disk is well: {event.why}")
+        match event:
+            case TakenOffline(partition, machine, why):
+                self.object(f"machine {machine} took {partition} offline, its disk is well: {why}")
+            case BlamedDisk(machine, why):
+                self.object(f"the node of machine {machine} ended, its disk is well: {why}")

@@ -1,11 +1,12 @@
 """A fetch never misses news: what the leader that was asked knew to be committed is in its answer.
 
-A new leader may not know yet what is committed, so what others were acknowledged cannot be demanded of it.
+A new leader may not know yet what is committed, so what others were acknowledged cannot be demanded of it. Nor can
+anything be of a follower, which serves those who were told to read there.
 """
 
 from __future__ import annotations
 
-from penstock.sim.events import Event, FetchAnswered, FetchAsked, Leads, Partition, Watermark
+from penstock.sim.events import UNKNOWN, Event, FetchAnswered, FetchAsked, Leads, Partition, Watermark
 from penstock.sim.invariants.base import Invariant
 from penstock.sim.model import Model
 
@@ -24,18 +25,19 @@ class LeadersTellNews(Invariant):
         match event:
             case Watermark(leader):
                 self._committed[_place(leader)] = event
-            case FetchAsked(client, number, positions, limited, machine):
+            case FetchAsked(client, number, positions, limited, machine, near=False):
                 places = [(partition, machine) for partition in positions]
                 known = {place: self._committed[place] for place in places if place in self._committed}
                 self._known[client, number] = {} if limited else known
             case FetchAnswered(client, number, parts):
                 known = self._known.pop((client, number), {})
-                if not any(part.error for part in parts):
+                if not any(part.error or part.read_from != UNKNOWN for part in parts):
                     self._judge(event, known)
 
     def _judge(self, answer: FetchAnswered, known: dict[Place, Watermark]) -> None:
         positions = self.model.asked[answer.client, answer.number].fetch.positions
-        told = {part.partition for part in answer.parts if part.goes_on_at is not None}
+        # What is damaged was told, and is nothing that the reader can use.
+        told = {part.partition for part in answer.parts if part.goes_on_at is not None or part.damaged}
         for place, watermark in known.items():
             partition, machine = place
             still_leads = self._committed[place].leader == watermark.leader

@@ -55,6 +55,7 @@ class VoterNodes:
         }
         node = make_node(BrokerSettings(settings), place.disk, chance, network=place.dialing)
         node.boot_id = place.boot_id
+        node.runtime_note = place.memory
         return cast("SimNode", node)
 
     def logs(self, node: SimNode) -> dict[Partition, LogState]:

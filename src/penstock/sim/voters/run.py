@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
 from collections.abc import Callable, Sequence
 
+from penstock.sim.seed_range import run_seeds, seeds_of
 from penstock.sim.voters.scenario import run_voters
 
 MUST_HAPPEN = (
@@ -21,7 +21,6 @@ MUST_HAPPEN = (
     "power-loss",
     "outage-after-vote",
 )
-TAIL_LINES = 60
 
 
 def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = sys.stdout.write) -> int:
@@ -30,22 +29,9 @@ def main(argv: Sequence[str] | None = None, write: Callable[[str], object] = sys
     parser.add_argument("--seeds", default="0-9", help="a seed, or a range such as 0-499")
     parser.add_argument("--machines", type=int, default=3, help="how many voters there are")
     arguments = parser.parse_args(argv)
-    first, _, last = arguments.seeds.partition("-")
-    seeds = range(int(first), int(last or first) + 1)
-    totals: Counter[str] = Counter()
-    for seed in seeds:
-        report = run_voters(seed, arguments.machines)
-        totals.update(report.counts)
-        if report.failure is not None:
-            tail = "\n".join(report.tail[-TAIL_LINES:])
-            write(f"{tail}\nseed {seed} of {arguments.machines} machines failed: {report.failure!r}\n")
-            return 1
-    missing = [name for name in MUST_HAPPEN if not totals[name]]
-    write(f"{len(seeds)} seed(s): " + ", ".join(f"{totals[name]} {name}" for name in MUST_HAPPEN) + "\n")
-    if missing and len(seeds) > 1:
-        write(f"never happened: {', '.join(missing)}\n")
-        return 1
-    return 0
+    machines: int = arguments.machines
+    of = f" of {machines} machines"
+    return run_seeds(seeds_of(arguments.seeds), lambda seed: run_voters(seed, machines), MUST_HAPPEN, write, of)
 
 
 if __name__ == "__main__":

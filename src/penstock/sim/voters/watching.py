@@ -8,7 +8,7 @@ from penstock.core.metadata.image import GROUP_RESOURCE, Image, resource_key
 from penstock.core.node.node import Node
 from penstock.core.node.quorum.quorum import Quorum
 from penstock.core.raft.ids import ReplicaKey
-from penstock.core.raft.leader import Leader
+from penstock.core.raft.leader import LeaderState
 from penstock.sim.counting import Counting
 from penstock.sim.site import Site
 from penstock.sim.trace import Trace
@@ -42,7 +42,7 @@ class Watch:
     def node(self) -> Node | None:
         """The process, if it has come so far that it takes part."""
         node = self._site.node
-        return node if isinstance(node, Node) and hasattr(node, "quorum") else None
+        return node if isinstance(node, Node) and node.has_quorum else None
 
     @property
     def leads(self) -> bool:
@@ -71,7 +71,7 @@ class Watch:
             self._voted = election.voted
             if election.voted is not None:
                 self.on_vote(election.voted.id)
-        if isinstance(quorum.raft.role, Leader) and election.epoch != self._epoch:
+        if isinstance(quorum.raft.role, LeaderState) and election.epoch != self._epoch:
             self._epoch = election.epoch
             self._court.see(Leads(self._site.number, self._life, election.epoch))
         image = quorum.committed_image

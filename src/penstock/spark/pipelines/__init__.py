@@ -43,6 +43,7 @@ from penstock.spark.pipelines.declaration import (
     Watermark,
     unchanged,
 )
+from penstock.spark.typed.declaration import Registry
 
 __all__ = [
     "AvailableNow",
@@ -55,6 +56,7 @@ __all__ = [
     "PerRecord",
     "Pipeline",
     "Record",
+    "Registry",
     "RetryPolicy",
     "Sink",
     "TableSink",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from penstock.client.blocking import Client
 from penstock.client.errors import ClientError
+from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.discovery import find, find_all
 from penstock.spark.pipelines.registry import Registry, Run, State
 from penstock.spark.pipelines.showing import (
+    FINDING_COLUMNS,
     RUN_COLUMNS,
+    finding_row,
     pipeline_facts,
     print_facts,
     print_json,
@@ -46,7 +48,7 @@ FOLLOW_MS: Final = 250
 # Where nobody watches a terminal, a line each so often is enough.
 LINE_EVERY_S: Final = 5.0
 
-app = typer.Typer(help="Declared pipelines on Spark: list, show, run, watch, stop.", no_args_is_help=True)
+app = typer.Typer(help="Declared pipelines on Spark: list, show, run, watch, stop, verify.", no_args_is_help=True)
 
 
 class Output(StrEnum):
@@ -65,6 +67,7 @@ Bootstrap = Annotated[
     typer.Option(
         "--bootstrap",
         "--bootstrap-server",
+        "-b",
         envvar="PENSTOCK_BOOTSTRAP",
         metavar="HOST:PORT,...",
         help="Where brokers listen.",
@@ -115,6 +118,7 @@ def show(name: Name, from_: From = None, checkpoints: Checkpoints = None, output
 
 @app.command()
 def explain(
+    context: typer.Context,
     name: Name,
     from_: From = None,
     master: Master = None,
@@ -128,7 +132,7 @@ def explain(
     pipeline = find(name, from_ or ())
     spark = session(f"penstock-{name}", master=master, settings=pipeline.settings)
     try:
-        plan = plan_text(pipeline, spark, bootstrap)
+        plan = plan_text(pipeline, spark, _cluster(context, bootstrap))
     finally:
         spark.stop()
     if output is Output.JSON:
@@ -139,6 +143,7 @@ def explain(
 
 @app.command()
 def run(
+    context: typer.Context,
     names: Names,
     from_: From = None,
     master: Master = None,
@@ -152,20 +157,22 @@ def run(
     from penstock.spark.pipelines import running
 
     pipelines = [find(name, from_ or ()) for name in dict.fromkeys(names)]
-    settings = running.Settings(bootstrap, master=master, once=once, checkpoints=checkpoints, verbose=verbose)
+    there = _cluster(context, bootstrap)
+    settings = running.Settings(there.bootstrap, master, once, checkpoints, verbose, there.settings)
     with _watcher(output) as watch:
         running.run_together(pipelines, settings, watch)
 
 
 @app.command()
 def stop(
+    context: typer.Context,
     name: Name,
     timeout: Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="How long to wait.")] = STOP_S_MAX,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Stop a run, wherever it is: it finishes its batch first."""
-    with Client(bootstrap, client_id="penstock-cli", timeout=TIMEOUT_S) as client:
+    with _cluster(context, bootstrap).client("penstock-cli", min(timeout, TIMEOUT_S)) as client:
         registry = Registry(client)
         target = _present(registry).get(name)
         if target is None or not target.state.is_alive:
@@ -183,12 +190,14 @@ def stop(
 
 @app.command()
 def status(
+    context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="The pipeline; all without it.")] = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="How long to try before giving up.")] = TIMEOUT_S,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the runs: where, how far, how fast, how much is left."""
-    with Client(bootstrap, client_id="penstock-cli", timeout=TIMEOUT_S) as client:
+    with _cluster(context, bootstrap).client("penstock-cli", timeout) as client:
         runs = _present(Registry(client))
     if name is not None and name not in runs:
         raise ClientError(f"pipeline {name} has never run here", hint=f"start it: penstock pipeline run {name}")
@@ -197,9 +206,49 @@ def status(
         print_json(_run_facts(chosen[0]) if name is not None else [_run_facts(run) for run in chosen])
         return
     print_table(RUN_COLUMNS, [run_row(run, _now_ms()) for run in chosen])
+    if not chosen:
+        _say("no pipeline has run here yet; start one: penstock pipeline run NAME --from pipelines.py")
     for run in chosen:
         if run.error:
             _say(run.error)
+
+
+@app.command()
+def verify(
+    context: typer.Context,
+    name: Name,
+    from_: From = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="How long to try before giving up.")] = TIMEOUT_S,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Count what went in, what came out and what is among the dead letters; exit code 1 where they do not add up."""
+    from penstock.spark.pipelines.verifying import careless_readers, findings
+
+    pipeline = find(name, from_ or ())
+    found = list(findings(pipeline, _cluster(context, bootstrap), timeout))
+    careless = careless_readers(pipeline, [*find_all(from_ or ()).values()])
+    adds_up = all(each.adds_up for each in found)
+    if output is Output.JSON:
+        lines = [asdict(each) | {"adds_up": each.adds_up} for each in found]
+        print_json({"pipeline": name, "adds_up": adds_up, "findings": lines, "warnings": careless})
+    else:
+        print_table(FINDING_COLUMNS, [finding_row(each) for each in found])
+        _say(f"pipeline {name}: " + ("it adds up" if adds_up else "it does NOT add up"))
+        for warning in careless:
+            _say(f"warning: {warning}")
+        _say("readers of what it writes must be read_committed")
+    if not adds_up:
+        raise typer.Exit(1)
+
+
+def _cluster(context: typer.Context, bootstrap: str) -> Cluster:
+    """The cluster that was named, or that the settings of clients name, which the application keeps for us."""
+    settings: Mapping[str, str] = context.obj() if context.obj is not None else {}
+    source = context.get_parameter_source("bootstrap")
+    if source is None or source.name == "DEFAULT":
+        bootstrap = settings.get("bootstrap.servers", bootstrap)
+    return Cluster(bootstrap, settings)
 
 
 def _present(registry: Registry) -> dict[str, Run]:
@@ -248,18 +297,6 @@ def _json_line(run: Run, batch: Batch | None) -> None:
     else:
         facts = {"pipeline": run.pipeline, "state": run.state.value, "rows": run.rows, "lag": run.lag}
         print(json.dumps(facts), flush=True)
-
-
-class _Status:
-    """A line for each pipeline, kept up to date in place."""
-
-    def __init__(self, show: Callable[[str], None]) -> None:
-        self._show = show
-        self._lines: dict[str, str] = {}
-
-    def __call__(self, run: Run, batch: Batch | None) -> None:
-        self._lines[run.pipeline] = run_line(run)
-        self._show("\n".join(self._lines.values()))
 
 
 class _Terminal:

@@ -1,7 +1,4 @@
-"""Dead letters: a bad record goes to another topic as it came, with headers that say where from, why, how often.
-
-The names of the headers follow those of Kafka Connect; all values are text.
-"""
+"""Dead letters: a bad record goes to another topic as it came, with headers that say where from, why, how often."""
 
 from __future__ import annotations
 
@@ -14,62 +11,61 @@ from penstock.client.blocking import Client
 from penstock.client.errors import ClientError
 from penstock.client.producing import Producer
 from penstock.core.base.errors import ErrorCode
+from penstock.core.delivery.dead_letter import SUFFIX, Origin, dead_letter_headers
+from penstock.spark.pipelines.cluster import Cluster, cluster_named_by
 from penstock.spark.pipelines.declaration import Pipeline, TopicSource
 
 if TYPE_CHECKING:
     from penstock.spark.pipelines.decoding import DeadLetter
 
-PREFIX: Final = "__penstock.errors."
+CLIENT_ID: Final = "penstock-dead-letters"
 # A node that restarts is waited for: the batch must neither fail nor lose its dead letters.
 TIMEOUT_S: Final = 60.0
 # What our headers add at most to a record: names, a topic's and a pipeline's name, and the bounded texts in UTF-8.
 HEADER_BYTES_MAX: Final = 8_192
 MAX_MESSAGE_BYTES: Final = "max.message.bytes"
 
-_clients: dict[tuple[int, str], Client] = {}
+_clients: dict[tuple[int, Cluster], Client] = {}
 
 
 def headers_of(letter: DeadLetter, pipeline: str) -> list[tuple[str, bytes | None]]:
     """The record's own headers, then where it comes from and what was wrong with it."""
     record, reason = letter
-    facts = {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        "class": reason.error_class,
-        "message": reason.message,
-        "attempts": reason.attempts,
-        "pipeline": pipeline,
-    }
-    ours = [(PREFIX + name, str(value).encode("utf-8", "replace")) for name, value in facts.items()]
-    return [*record.headers, *ours]
+    origin = Origin(record.topic, record.partition, record.offset, record.timestamp)
+    return dead_letter_headers(record.headers, origin, reason, f"pipeline={pipeline}")
 
 
-def bury(letters: Sequence[DeadLetter], bootstrap: str, pipeline: str, topics: Mapping[str, str]) -> None:
+def bury(letters: Sequence[DeadLetter], cluster: Cluster, pipeline: str, topics: Mapping[str, str]) -> None:
     """Produce dead letters to the topics that theirs map to; returns once they are acknowledged."""
-    client = _client(bootstrap)
+    client = _client(cluster)
     try:
         producer = Producer(client)
-        for letter in letters:
-            record = letter.record
-            topic = topics.get(record.topic) or f"{record.topic}.dlq"
-            # The same partition as before where there is one, so that the order of a key survives.
-            partition = record.partition % len(client.topic(topic, create=True).partitions)
-            producer.send(topic, record.key, record.value, headers_of(letter, pipeline), partition=partition)
+        send(client, producer, letters, pipeline, topics)
         producer.flush()
     except BaseException:
         # Whatever is half said on these connections must not be heard by the next batch.
-        _clients.pop((os.getpid(), bootstrap), None)
+        _clients.pop((os.getpid(), cluster), None)
         client.close()
         raise
 
 
-def _client(bootstrap: str) -> Client:
+def send(
+    client: Client, producer: Producer, letters: Sequence[DeadLetter], pipeline: str, topics: Mapping[str, str]
+) -> None:
+    """Give dead letters to a producer, each for the topic that its own maps to."""
+    for letter in letters:
+        record = letter.record
+        topic = topics.get(record.topic) or record.topic + SUFFIX
+        # The same partition as before where there is one, so that the order of a key survives.
+        partition = record.partition % len(client.topic(topic, create=True).partitions)
+        producer.send(topic, record.key, record.value, headers_of(letter, pipeline), partition=partition)
+
+
+def _client(cluster: Cluster) -> Client:
     """A client of this worker, kept between batches; a forked worker does not share its parent's sockets."""
-    key = (os.getpid(), bootstrap)
+    key = (os.getpid(), cluster)
     if key not in _clients:
-        _clients[key] = Client(bootstrap, client_id="penstock-dead-letters", timeout=TIMEOUT_S)
+        _clients[key] = cluster.client(CLIENT_ID, TIMEOUT_S)
     return _clients[key]
 
 
@@ -81,7 +77,7 @@ def create_topics(pipeline: Pipeline, client: Client) -> None:
         if source.cluster is None:
             _create_topics(pipeline.name, source, client)
         else:
-            with Client(source.cluster, client_id="penstock-dead-letters") as elsewhere:
+            with cluster_named_by(source, source.cluster).client(CLIENT_ID) as elsewhere:
                 _create_topics(pipeline.name, source, elsewhere)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from penstock.core.delivery.policy import RetryPolicy
+from penstock.spark.typed.declaration import Registry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -91,7 +92,7 @@ class TopicSource:
     """
 
     topic: str | tuple[str, ...]
-    decode: Json | PerRecord | None = None
+    decode: Json | PerRecord | Registry | None = None
     watermark: Watermark | None = None
     starting: Literal["earliest", "latest"] = "earliest"
     dead_letters: str | None = None

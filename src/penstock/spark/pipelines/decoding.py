@@ -10,7 +10,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Protocol
 
 import pyarrow as pa
 
@@ -83,6 +83,12 @@ def json_object(value: bytes | None) -> dict[str, Any]:
     return found
 
 
+class BatchDecoder(Protocol):
+    """Rows of the records that can be read, and the others."""
+
+    def batch(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[DeadLetter]]: ...
+
+
 class RowDecoder:
     """Decodes records one by one, trying again what may pass."""
 
@@ -99,6 +105,20 @@ class RowDecoder:
         self._pause = pause
         self._chance = chance
 
+    def batch(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[DeadLetter]]:
+        kept: list[int] = []
+        rows: list[dict[str, Any]] = []
+        letters: list[DeadLetter] = []
+        for index, record in enumerate(records_of(batch)):
+            row = self.row(record)
+            if isinstance(row, DeadLetter):
+                letters.append(row)
+            else:
+                kept.append(index)
+                rows.append(row)
+        columns = {each.name: pa.array([row[each.name] for row in rows], each.type) for each in self.shape.arrow}
+        return with_origin(columns, batch, kept), letters
+
     def row(self, record: Record) -> dict[str, Any] | DeadLetter:
         """The checked fields of a record, or its dead letter."""
         attempts = 0
@@ -114,23 +134,14 @@ class RowDecoder:
 
 
 def decode_batches(
-    batches: Iterable[pa.RecordBatch], decoder: RowDecoder, bury: Callable[[Sequence[DeadLetter]], None]
+    batches: Iterable[pa.RecordBatch], decoder: BatchDecoder, bury: Callable[[Sequence[DeadLetter]], None]
 ) -> Iterator[pa.RecordBatch]:
     """Rows of the records that decode; `bury` returns once the others are safe."""
     for batch in batches:
-        kept: list[int] = []
-        rows: list[dict[str, Any]] = []
-        letters: list[DeadLetter] = []
-        for index, record in enumerate(records_of(batch)):
-            row = decoder.row(record)
-            if isinstance(row, DeadLetter):
-                letters.append(row)
-            else:
-                kept.append(index)
-                rows.append(row)
+        rows, letters = decoder.batch(batch)
         if letters:
             bury(letters)
-        yield _row_batch(batch, kept, rows, decoder.shape)
+        yield rows
 
 
 def records_of(batch: pa.RecordBatch) -> Iterator[Record]:
@@ -144,8 +155,8 @@ def records_of(batch: pa.RecordBatch) -> Iterator[Record]:
         yield Record(key, value, pairs, topic, partition, offset, timestamp // _MS_PER_US)
 
 
-def _row_batch(batch: pa.RecordBatch, kept: list[int], rows: list[dict[str, Any]], shape: Shape) -> pa.RecordBatch:
+def with_origin(columns: dict[str, Any], batch: pa.RecordBatch, kept: Sequence[int]) -> pa.RecordBatch:
+    """The fields of those records that are kept, and where each came from."""
     chosen = batch if len(kept) == batch.num_rows else batch.take(pa.array(kept, pa.int32()))
-    columns = {field.name: pa.array([row[field.name] for row in rows], field.type) for field in shape.arrow}
     columns |= {name: chosen.column(name.removeprefix("_")) for name in ORIGIN_COLUMNS}
     return pa.RecordBatch.from_pydict(columns)

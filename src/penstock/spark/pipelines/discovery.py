@@ -17,15 +17,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from penstock.core.base.errors import PenstockError
+from penstock.client.errors import ClientError
 from penstock.spark.pipelines.declaration import Misdeclared, Pipeline
 from penstock.spark.session import INSTALL
 
 GROUP: Final = "penstock.pipelines"
 VARIABLE: Final = "PENSTOCK_PIPELINES"
+SAY_WHERE: Final = f"say where pipelines are declared: --from FILE_OR_MODULE, or {VARIABLE}"
 
 
-class NotFound(PenstockError):
+class NotFound(ClientError):
     """There is no such pipeline, or nowhere to look for it."""
 
 
@@ -34,9 +35,11 @@ def find(name: str, places: Iterable[str]) -> Pipeline:
     known = find_all(places)
     if name in known:
         return known[name]
+    if not known:
+        raise NotFound(f"there is no pipeline {name}: none is declared here", hint=SAY_WHERE)
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"known are: {', '.join(sorted(known)) or 'none'}"
-    raise NotFound(f"there is no pipeline {name}; {hint}")
+    hint = f"did you mean {near[0]}?" if near else f"known are: {', '.join(sorted(known))}"
+    raise NotFound(f"there is no pipeline {name}; {hint}", hint="see `penstock pipeline list`")
 
 
 def find_all(places: Iterable[str]) -> dict[str, Pipeline]:
@@ -76,19 +79,38 @@ def _load(place: str) -> ModuleType:
         # The folder that one stands in counts, as it does for `python -m`.
         _put_on_path(Path.cwd())
         return importlib.import_module(place)
-    except (NotFound, Misdeclared) as failure:
+    except NotFound:
+        raise
+    except Misdeclared as failure:
         raise NotFound(str(failure)) from None
     except ModuleNotFoundError as missing:
-        how = f": {INSTALL}" if missing.name in {"pyspark", "pyarrow", "pandas"} else ""
-        raise NotFound(f"{place} needs {missing.name}, which is not installed{how}") from missing
+        raise _missing(place, missing.name or "something") from missing
     except Exception as failure:
-        raise NotFound(f"{place} cannot be imported: {type(failure).__name__}: {failure}") from failure
+        raise NotFound(
+            f"{place} cannot be imported: {type(failure).__name__}: {failure}",
+            hint=f"see it whole: python {_run(place)}",
+        ) from failure
+
+
+def _missing(place: str, name: str) -> NotFound:
+    if name in {"pyspark", "pyarrow", "pandas"}:
+        return NotFound(f"{place} needs {name}, which is not installed: {INSTALL}")
+    if f"{place}.".startswith(f"{name}."):
+        return NotFound(f"there is no module {place} here", hint=f"{SAY_WHERE}; a file's name ends in .py")
+    return NotFound(
+        f"{place} needs {name}, which is not installed",
+        hint="install it beside penstock, or run the command where it lies",
+    )
+
+
+def _run(place: str) -> str:
+    return place if place.endswith(".py") else f"-m {place}"
 
 
 def _load_file(path: Path) -> ModuleType:
     """A file is imported under the name it has in its package, so that its own imports work."""
     if not path.is_file():
-        raise NotFound(f"there is no file {path}")
+        raise NotFound(f"there is no file {path}", hint=SAY_WHERE)
     path = path.resolve()
     root = path.parent
     while (root / "__init__.py").is_file():

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from penstock.spark.pipelines.handing import Ledger
+
 
 class GateClosed(Exception):
     """Raised to Spark for the batch that came after the last one; it must never count as done."""
@@ -21,8 +23,10 @@ class GateClosed(Exception):
 class Gate:
     """What `foreachBatch` calls."""
 
-    def __init__(self, write: Callable[[DataFrame, int], None]) -> None:
+    def __init__(self, write: Callable[[DataFrame, int], None], ledger: Ledger | None = None) -> None:
+        """The ledger is where tasks tell of batches that are exactly once."""
         self._write = write
+        self.ledger = ledger
         self._closed = threading.Event()
         self._refused = threading.Event()
 

@@ -12,6 +12,7 @@ from penstock.client.blocking import Client
 from penstock.client.errors import ClientError
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import LATEST, list_offsets
+from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.progress import lag_of
 from penstock.spark.pipelines.registry import HEARTBEAT_S, Registry, Run, State
 
@@ -24,8 +25,8 @@ FAREWELL_S_MAX: Final = 10.0
 class Heartbeat:
     """Beats from `start` to `stop`. The run changes what is told with `update`; `stop_asked` is set by a request."""
 
-    def __init__(self, bootstrap: str, run: Run) -> None:
-        self._bootstrap = bootstrap
+    def __init__(self, cluster: Cluster, run: Run) -> None:
+        self._cluster = cluster
         self._lock = threading.Lock()
         self._run = run
         self._positions: Mapping[TopicPartition, int] = {}
@@ -57,7 +58,7 @@ class Heartbeat:
         """A node that does not answer is no reason to die: the next beat may find it again."""
         while not self._over.is_set():
             try:
-                with Client(self._bootstrap, client_id="penstock-pipeline", timeout=CLIENT_S_MAX) as client:
+                with self._cluster.client("penstock-pipeline", CLIENT_S_MAX) as client:
                     self._beat_with(client)
             except ClientError:
                 self._over.wait(HEARTBEAT_S)

@@ -16,13 +16,13 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.client.blocking import Client
 from penstock.core.base.errors import PenstockError
 from penstock.spark.pipelines import frames
+from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.deadletters import create_topics
 from penstock.spark.pipelines.declaration import AvailableNow, Every, Pipeline, Trigger
 from penstock.spark.pipelines.gate import Gate
@@ -67,6 +67,12 @@ class Settings:
     once: bool = False
     checkpoints: str | None = None
     verbose: bool = False
+    # A client's, by Kafka's names: how to get in.
+    client: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def cluster(self) -> Cluster:
+        return Cluster(self.bootstrap, self.client)
 
 
 def checkpoint_of(pipeline: Pipeline, settings: Settings, environment: Mapping[str, str] = os.environ) -> str:
@@ -98,7 +104,7 @@ def run_together(pipelines: Sequence[Pipeline], settings: Settings, watch: Watch
     hearts: list[Heartbeat] = []
     try:
         for pipeline in pipelines:
-            hearts.append(Heartbeat(settings.bootstrap, _announce(pipeline, settings)))
+            hearts.append(Heartbeat(settings.cluster, _announce(pipeline, settings)))
             hearts[-1].start()
         with _stopped_by_signals(hearts):
             _run_spark(pipelines, settings, hearts, watch)
@@ -120,7 +126,7 @@ def _announce(pipeline: Pipeline, settings: Settings) -> Run:
         master=settings.master or LOCAL_ALL_CORES,
         started_ms=_now_ms(),
     )
-    with Client(settings.bootstrap, client_id="penstock-pipeline") as client:
+    with settings.cluster.client("penstock-pipeline") as client:
         create_topics(pipeline, client)
         registry = Registry(client)
         registry.create()
@@ -221,15 +227,26 @@ def _silence(spark: SparkSession, loggers: Sequence[str]) -> None:
 def gate_of(pipeline: Pipeline, settings: Settings) -> Gate:
     """The gate through which batches reach the pipeline's sinks."""
 
-    def write(frame: DataFrame, number: int) -> None:
-        write_batch(pipeline.sinks, frame, number, settings.bootstrap)
+    from penstock.spark.pipelines.delivering import Delivering, is_exactly_once
+    from penstock.spark.pipelines.handing import Ledger
 
-    return Gate(write)
+    if not is_exactly_once(pipeline):
+        return Gate(lambda frame, number: write_batch(pipeline.sinks, frame, number, settings.cluster))
+    ledger = Ledger()
+    delivering = Delivering(pipeline, settings.cluster, checkpoint_of(pipeline, settings), ledger)
+
+    def write(frame: DataFrame, number: int) -> None:
+        def to_all() -> None:
+            write_batch(pipeline.sinks, frame, number, settings.cluster, delivering)
+
+        delivering.batch(frame, number, to_all)
+
+    return Gate(write, ledger)
 
 
 def start_query(pipeline: Pipeline, settings: Settings, spark: SparkSession, gate: Gate) -> StreamingQuery:
     """The query of a pipeline, started: for a session that is there, without registry and heartbeat."""
-    frame = frames.build(pipeline, spark, settings.bootstrap)
+    frame = frames.build(pipeline, spark, settings.cluster, gate.ledger)
     writer = frame.writeStream.queryName(pipeline.name).outputMode(pipeline.mode)
     writer = writer.option("checkpointLocation", checkpoint_of(pipeline, settings))
     return writer.trigger(**trigger_arguments(pipeline.trigger, settings.once)).foreachBatch(gate).start()

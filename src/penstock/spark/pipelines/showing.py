@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.spark.pipelines.declaration import (
     AvailableNow,
@@ -13,6 +13,7 @@ from penstock.spark.pipelines.declaration import (
     ConsoleSink,
     Json,
     ParquetSink,
+    PerRecord,
     Pipeline,
     Sink,
     TableSink,
@@ -20,7 +21,11 @@ from penstock.spark.pipelines.declaration import (
     TopicSource,
     Trigger,
 )
-from penstock.spark.pipelines.registry import Run
+from penstock.spark.pipelines.registry import Run, State
+from penstock.spark.typed.declaration import Registry
+
+if TYPE_CHECKING:
+    from penstock.spark.pipelines.verifying import Finding
 
 # A table that is piped somewhere has no edge to be cut at.
 PIPED_WIDTH: Final = 10_000
@@ -36,10 +41,13 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    shown_rows = list(rows)
+    if not shown_rows:
+        return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")
-    for row in rows:
+    for row in shown_rows:
         table.add_row(*(Text("-" if cell is None else str(cell)) for cell in row))
     Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False).print(table)
 
@@ -70,14 +78,20 @@ def pipeline_facts(pipeline: Pipeline, checkpoint: str) -> dict[str, Any]:
 def source_text(source: TopicSource) -> str:
     text = f"topic {', '.join(source.topics)} from {source.starting}"
     if source.decode is not None:
-        kind = "JSON" if isinstance(source.decode, Json) else f"function {source.decode.function.__qualname__}"
-        schema = source.decode.schema
-        shown = " ".join(schema.split()) if isinstance(schema, str) else schema.simpleString()
         letters = ", ".join(dict.fromkeys(map(source.dead_letter_topic, source.topics)))
-        text += f", decoded as {kind} ({shown}), dead letters to {letters}"
+        text += f", decoded as {decode_text(source.decode)}, dead letters to {letters}"
     if source.watermark is not None:
         text += f", watermark {source.watermark.delay} on {source.watermark.column}"
     return text
+
+
+def decode_text(decode: Json | PerRecord | Registry) -> str:
+    if isinstance(decode, Registry):
+        whose = "a schema of its own" if decode.schema else f"{decode.subject or 'its subject'}, {decode.version}"
+        return f"{decode.format} of a registry ({whose})"
+    kind = "JSON" if isinstance(decode, Json) else f"function {decode.function.__qualname__}"
+    shown = " ".join(decode.schema.split()) if isinstance(decode.schema, str) else decode.schema.simpleString()
+    return f"{kind} ({shown})"
 
 
 def sink_text(sink: Sink) -> str:
@@ -102,6 +116,7 @@ def trigger_text(trigger: Trigger) -> str:
     return f"every {trigger.seconds:g} s" if trigger.seconds else "as soon as the batch before is done"
 
 
+_WITHOUT_BATCH: Final = {State.FINISHED: "nothing new", State.FAILED: "no batch", State.STOPPED: "no batch"}
 RUN_COLUMNS: Final = (
     "pipeline",
     "state",
@@ -122,9 +137,22 @@ def run_row(run: Run, now_ms: int) -> tuple[Any, ...]:
     return (run.pipeline, run.state.value, run.host, run.pid, *counts, heard)
 
 
+FINDING_COLUMNS: Final = ("", "where", "told", "found", "verdict")
+
+
+def finding_row(finding: Finding) -> tuple[Any, ...]:
+    verdict = "adds up" if finding.adds_up else "DIFFERS"
+    if finding.found is None:
+        verdict = "not counted"
+    texts = (verdict, finding.note)
+    return (finding.what, finding.where, finding.told, finding.found, ": ".join(filter(None, texts)))
+
+
 def run_line(run: Run) -> str:
     """One line about a run that goes on."""
-    batch = "waiting for the first batch" if run.batch is None else f"batch {run.batch}"
+    batch = f"batch {run.batch}"
+    if run.batch is None:
+        batch = _WITHOUT_BATCH.get(run.state, "waiting for the first batch")
     lag = "?" if run.lag is None else f"{run.lag:,}"
     rates = f"{run.rows:,} rows, {run.rows_per_second:,.0f} rows/s, lag {lag}, {run.dead_letters:,} dead letters"
     return f"{run.pipeline}: {run.state.value}, {batch}, {rates}"

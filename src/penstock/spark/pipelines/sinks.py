@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.declaration import (
     ORIGIN_COLUMNS,
     CallSink,
@@ -19,25 +20,33 @@ from penstock.spark.pipelines.frames import FORMAT
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from penstock.spark.pipelines.delivering import Delivering
 
-def write_batch(sinks: Sequence[Sink], frame: DataFrame, number: int, bootstrap: str) -> None:
+
+def write_batch(
+    sinks: Sequence[Sink], frame: DataFrame, number: int, cluster: Cluster, delivering: Delivering | None = None
+) -> None:
     """Write a batch to each sink in turn; with several, the rows are computed once and kept until all have them."""
     if len(sinks) == 1:
-        _write(sinks[0], frame, number, bootstrap)
+        _write(sinks[0], frame, number, cluster, delivering, 0)
         return
     frame.persist()
     try:
-        for sink in sinks:
-            _write(sink, frame, number, bootstrap)
+        for place, sink in enumerate(sinks):
+            _write(sink, frame, number, cluster, delivering, place)
     finally:
         frame.unpersist()
 
 
-def _write(sink: Sink, frame: DataFrame, number: int, bootstrap: str) -> None:
+def _write(
+    sink: Sink, frame: DataFrame, number: int, cluster: Cluster, delivering: Delivering | None, place: int
+) -> None:
     match sink:
+        case TopicSink() if delivering is not None:
+            delivering.write(_records(frame, sink), sink, place, number)
         case TopicSink():
-            options = {"kafka.bootstrap.servers": bootstrap} | ({"topic": sink.topic} if sink.topic else {})
-            _records(frame, sink).write.format(FORMAT).options(**(options | dict(sink.options))).mode("append").save()
+            options = ({"topic": sink.topic} if sink.topic else {}) | cluster.merged_with(sink.options)
+            _records(frame, sink).write.format(FORMAT).options(**options).mode("append").save()
         case ParquetSink():
             writer = frame.write.mode("overwrite").partitionBy(*sink.partition_by)
             writer.parquet(f"{sink.path.rstrip('/')}/batch={number}")

@@ -49,7 +49,12 @@ class Watch:
             return State.STOPPED
         self._report()
         self._raise_failure()
-        return State.STOPPED if self._gate.has_refused else State.FINISHED
+        if self._gate.has_refused:
+            return State.STOPPED
+        if self._heart.run.batch is None:
+            # Spark tells nothing of a query that found nothing to do, which is that nothing was left.
+            self._heart.update(lag=0)
+        return State.FINISHED
 
     def _stop(self) -> None:
         """Finish the batch that runs, begin no other."""

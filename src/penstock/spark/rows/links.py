@@ -43,6 +43,7 @@ def _take(settings: ClientSettings) -> Client:
         client_id=settings.client_id,
         timeout=settings.request_timeout_ms / 1000,
         patient=True,
+        security=settings.security,
     )
 
 

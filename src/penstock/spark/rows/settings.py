@@ -1,8 +1,8 @@
 """The `kafka.*` options that Spark's users write, as one frozen value that travels to the executors.
 
 Spark hands such options to Kafka's Java client, which knows some two hundred. Here each belongs to one of four kinds:
-it acts; it has no meaning for this client and is passed over with a warning; it would change who may read what, and is
-refused until there is security; or Spark itself refuses it, because Spark decides about it.
+it acts; it has no meaning for this client and is passed over with a warning; it asks for a kind of encryption or
+authentication that does not exist here, and is refused; or Spark itself refuses it, because Spark decides about it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from penstock.client.errors import ClientError
+from penstock.client.security import OPEN, SECURITY_SETTINGS, Security, security_of
 from penstock.core.base.errors import PenstockError
 from penstock.core.records.codecs import Codec
 
@@ -34,12 +36,16 @@ class ClientSettings(NamedTuple):
     api_timeout_ms: int = 60_000
     # How long a written record may take until it is acknowledged.
     delivery_timeout_ms: int = 120_000
+    # How long a transaction of an exactly-once sink may stay open: as long as a broker allows unless it was told more.
+    transaction_timeout_ms: int = 900_000
     isolation: str = "read_uncommitted"
     fetch_bytes: int = FETCH_BYTES
     acks: int = -1
     codec: int = Codec.NONE
     batch_bytes: int = BATCH_BYTES
     idempotent: bool = True
+    # Shows no secret when it is printed.
+    security: Security = OPEN
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> ClientSettings:
@@ -54,15 +60,15 @@ class ClientSettings(NamedTuple):
         values: dict[str, Any] = {}
         ignored = []
         for name, value in sorted(given.items()):
-            _refuse(name, value)
+            _refuse(name)
             if name in _ACTING:
                 field, parse = _ACTING[name]
                 values[field] = _parsed(name, value, parse)
-            elif name not in _WITHOUT_MEANING:
+            elif name not in _WITHOUT_MEANING and name not in SECURITY_SETTINGS:
                 ignored.append(f"{PREFIX}{name}")
         if ignored:
             warnings.warn(f"these options have no meaning here and are ignored: {', '.join(ignored)}", stacklevel=2)
-        return _consistent(cls(**values))
+        return _consistent(cls(**values, security=_security(given)))
 
 
 def _consistent(settings: ClientSettings) -> ClientSettings:
@@ -70,14 +76,20 @@ def _consistent(settings: ClientSettings) -> ClientSettings:
     return settings._replace(idempotent=settings.idempotent and settings.acks == -1)
 
 
-def _refuse(name: str, value: str) -> None:
-    if name == "security.protocol":
-        if value.strip().upper() != "PLAINTEXT":
-            raise SettingRefused(f"kafka.{name}={value} is refused: only PLAINTEXT connections exist so far")
-    elif name.startswith(("sasl.", "ssl.")):
-        raise SettingRefused(f"kafka.{name} is refused: connections are neither encrypted nor authenticated so far")
-    elif name in _SPARK_DECIDES:
+def _refuse(name: str) -> None:
+    """What is passed over must not leave a connection less safe than it was asked to be."""
+    if name.startswith(("sasl.", "ssl.")) and name not in SECURITY_SETTINGS:
+        known = ", ".join(f"{PREFIX}{each}" for each in SECURITY_SETTINGS)
+        raise SettingRefused(f"kafka.{name} is not supported; there are {known}")
+    if name in _SPARK_DECIDES:
         raise SettingRefused(f"kafka.{name} is not supported: {_SPARK_DECIDES[name]}")
+
+
+def _security(given: Mapping[str, str]) -> Security:
+    try:
+        return security_of(given)
+    except ClientError as failure:
+        raise SettingRefused("; ".join(filter(None, (str(failure), failure.hint)))) from None
 
 
 def _parsed(name: str, value: str, parse: Callable[[str], object]) -> object:
@@ -118,6 +130,7 @@ _ACTING: Final[Mapping[str, tuple[str, Callable[[str], object]]]] = {
     "request.timeout.ms": ("request_timeout_ms", _positive),
     "default.api.timeout.ms": ("api_timeout_ms", _positive),
     "delivery.timeout.ms": ("delivery_timeout_ms", _positive),
+    "transaction.timeout.ms": ("transaction_timeout_ms", _positive),
     "isolation.level": ("isolation", _isolation),
     # A task reads one partition, so the bound per partition is the one that counts.
     "max.partition.fetch.bytes": ("fetch_bytes", _positive),
@@ -130,7 +143,6 @@ _ACTING: Final[Mapping[str, tuple[str, Callable[[str], object]]]] = {
 # Ordinary in jobs that come from Spark's own connector, and harmless to leave out: no warning.
 _WITHOUT_MEANING: Final = frozenset(
     {
-        "security.protocol",
         "group.id",
         "fetch.max.bytes",
         "fetch.min.bytes",
@@ -152,3 +164,5 @@ _SPARK_DECIDES: Final[Mapping[str, str]] = {
     "enable.auto.commit": "a query's progress is in its checkpoint",
     "interceptor.classes": "they could change what is read",
 }
+
+NAMES: Final = (*_ACTING, *SECURITY_SETTINGS, *sorted(_WITHOUT_MEANING), *_SPARK_DECIDES)

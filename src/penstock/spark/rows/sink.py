@@ -25,6 +25,7 @@ from pyspark.sql.types import (
 
 from penstock.client.metadata import TopicPartition
 from penstock.spark.rows.settings import ClientSettings, SettingRefused
+from penstock.spark.rows.spelling import check_spelling
 from penstock.spark.rows.workers import settle
 from penstock.spark.rows.writing import SinkSettings, write_rows
 from penstock.spark.shipping import Shipped
@@ -41,6 +42,7 @@ _ACCEPTED: Final[Mapping[str, tuple[DataType, ...]]] = {
 
 def sink_settings(options: Mapping[str, str], schema: StructType) -> SinkSettings:
     """What the options of a writing query say, or `SettingRefused` if its columns do not fit."""
+    check_spelling(options)
     topic = (options.get("topic") or "").strip() or None
     column = options.get("timestampColumn")
     types = {one.name: one.dataType for one in schema.fields}

@@ -57,20 +57,33 @@ class Written(NamedTuple):
 def write_rows(sink: SinkSettings, frames: Iterable[pa.RecordBatch]) -> Written:
     """Write everything and wait until it is acknowledged."""
     ends: dict[TopicPartition, int] = {}
-    rows = 0
 
     def delivered(batch: Delivered) -> None:
         ends[batch.where] = batch.offset + batch.records
 
     with client_of(sink.client) as client, _producer(client, sink.client, delivered) as producer:
-        topics: dict[str, _TopicWriter] = {}
-        for frame in _handy(frames):
-            for name, records, partitions in _by_topic(sink, frame):
-                if name not in topics:
-                    topics[name] = _TopicWriter(client, producer, name, sink.client.batch_bytes)
-                topics[name].write(records, partitions)
-            rows += frame.num_rows
+        rows = spread(client, producer, sink, handy(frames))
     return Written(rows, ends)
+
+
+def spread(
+    client: Client,
+    producer: Producer,
+    sink: SinkSettings,
+    frames: Iterable[pa.RecordBatch],
+    watch: Callable[[Records], None] = lambda _: None,
+) -> int:
+    """Give the rows of handy frames to a producer, and their number back."""
+    rows = 0
+    topics: dict[str, _TopicWriter] = {}
+    for frame in frames:
+        for name, records, partitions in _by_topic(sink, frame):
+            watch(records)
+            if name not in topics:
+                topics[name] = _TopicWriter(client, producer, name, sink.client.batch_bytes)
+            topics[name].write(records, partitions)
+        rows += frame.num_rows
+    return rows
 
 
 def _producer(client: Client, settings: ClientSettings, delivered: Callable[[Delivered], None]) -> Producer:
@@ -84,7 +97,7 @@ def _producer(client: Client, settings: ClientSettings, delivered: Callable[[Del
     )
 
 
-def _handy(frames: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def handy(frames: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The rows in frames of a handy size: Spark's are of 10,000 rows, whatever these take."""
     gathered: list[pa.RecordBatch] = []
     gathered_bytes = 0

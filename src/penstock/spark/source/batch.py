@@ -20,6 +20,8 @@ from penstock.spark.source.planning import OffsetRange, Plan, cut, plan_batch
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
+    from penstock.spark.typed.frames import DecodeColumns
+
 PUSHING_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
 _log = logging.getLogger("penstock.spark")
 
@@ -27,13 +29,20 @@ _log = logging.getLogger("penstock.spark")
 class BatchReader(Shipped, DataSourceReader):
     """`spark.read.format("penstock")`"""
 
-    def __init__(self, options: SourceOptions, columns: tuple[str, ...], bounds: Bounds | None = None) -> None:
+    def __init__(
+        self,
+        options: SourceOptions,
+        columns: tuple[str, ...],
+        typed: DecodeColumns | None = None,
+        bounds: Bounds | None = None,
+    ) -> None:
         self._options = options
+        self._typed = typed
         self._columns = columns
         self._bounds = bounds or Bounds()
 
     def shipped_arguments(self) -> tuple[Any, ...]:
-        return self._options, self._columns, self._bounds
+        return self._options, self._columns, self._typed, self._bounds
 
     def partitions(self) -> list[InputPartition]:
         finder = Finder(self._options)
@@ -44,7 +53,7 @@ class BatchReader(Shipped, DataSourceReader):
             finder.close()
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
-        return read_task(partition)
+        return read_task(partition, self._typed)
 
     def _plan(self, finder: Finder) -> list[OffsetRange]:
         start = finder.find(self._options.start, is_start=True).offsets
@@ -78,11 +87,12 @@ class FilteringReader(BatchReader):
         return filters
 
 
-def batch_reader(options: SourceOptions, columns: tuple[str, ...]) -> BatchReader:
+def batch_reader(options: SourceOptions, columns: tuple[str, ...], typed: DecodeColumns | None = None) -> BatchReader:
     """Spark makes the reader anew in a worker of another kind when, and only when, it is going to push filters."""
     main = getattr(sys.modules.get("__main__"), "__spec__", None)
     is_pushing = PUSHING_WORKER in sys.modules or getattr(main, "name", None) == PUSHING_WORKER
-    return (FilteringReader if is_pushing else BatchReader)(options, columns)
+    # A field of a value may have the name of a topic's column, and says nothing of where records are.
+    return (FilteringReader if is_pushing and typed is None else BatchReader)(options, columns, typed)
 
 
 def tasks(
@@ -107,13 +117,16 @@ def tasks(
     ]
 
 
-def read_task(partition: InputPartition) -> Iterator[RecordBatch]:
+def read_task(partition: InputPartition, typed: DecodeColumns | None = None) -> Iterator[RecordBatch]:
     """Runs on executors. Spark plans a task even for a query that has none."""
     from penstock.spark.rows.fetching import read_range
     from penstock.spark.rows.workers import settle
 
     settle()
-    return iter(()) if partition.value is None else read_range(partition.value)
+    if partition.value is None:
+        return iter(())
+    batches = iter(read_range(partition.value))
+    return batches if typed is None else typed(batches)
 
 
 def report(plan: Plan, fail_on_data_loss: bool) -> None:

@@ -89,7 +89,9 @@ class Finder:
         settings = self._options.settings
         if self._client is None:
             timeout = settings.request_timeout_ms / 1000
-            self._client = Client(settings.bootstrap, client_id=settings.client_id, timeout=timeout)
+            self._client = Client(
+                settings.bootstrap, client_id=settings.client_id, timeout=timeout, security=settings.security
+            )
         return self._client
 
     # Which partitions

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from penstock.spark.rows.settings import ISOLATION_LEVELS, ClientSettings
+from penstock.spark.rows.spelling import check_spelling
 from penstock.spark.source.errors import OptionError
 from penstock.spark.source.positions import BEGINNING, END, Position, check_batch, position_of
 from penstock.spark.source.subscribing import Subscription, subscription_of
@@ -79,6 +80,7 @@ class SourceOptions:
 
     @classmethod
     def _of(cls, options: Mapping[str, str], start: Position) -> SourceOptions:
+        check_spelling(options)
         settings = ClientSettings.of(options)
         return cls(
             settings=settings,

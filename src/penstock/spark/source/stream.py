@@ -29,14 +29,23 @@ from penstock.spark.source.planning import Plan, is_enough, offsets_of_bytes, pl
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
+    from penstock.spark.typed.frames import DecodeColumns
+
 Checkpoint = dict[str, dict[str, int]]
 
 
 class StreamReader(Shipped, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """`spark.readStream.format("penstock")`. Lives in one process on the driver as long as the query runs."""
 
-    def __init__(self, options: SourceOptions, columns: tuple[str, ...], finder: Finder | None = None) -> None:
+    def __init__(
+        self,
+        options: SourceOptions,
+        columns: tuple[str, ...],
+        finder: Finder | None = None,
+        typed: DecodeColumns | None = None,
+    ) -> None:
         self._options = options
+        self._typed = typed
         self._columns = columns
         self._finder = finder or Finder(options)
         self._committer = GroupCommitter(options.commit_group, self._finder)
@@ -49,7 +58,7 @@ class StreamReader(Shipped, DataSourceStreamReader, SupportsTriggerAvailableNow)
         self._last_trigger_ms = 0.0
 
     def shipped_arguments(self) -> tuple[Any, ...]:
-        return self._options, self._columns
+        return self._options, self._columns, None, self._typed
 
     def prepareForTriggerAvailableNow(self) -> None:
         self._is_available_now = True
@@ -94,7 +103,7 @@ class StreamReader(Shipped, DataSourceStreamReader, SupportsTriggerAvailableNow)
         return tasks(self._options, self._finder, self._columns, plan.ranges)
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
-        return read_task(partition)
+        return read_task(partition, self._typed)
 
     def commit(self, end: Checkpoint) -> None:
         self._committer.processed(from_checkpoint(end))

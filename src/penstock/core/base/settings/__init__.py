@@ -30,7 +30,7 @@ from penstock.core.base.settings.key import (
     Synonym,
     Validator,
 )
-from penstock.core.base.settings.listeners import Endpoint, Listeners
+from penstock.core.base.settings.listeners import Listeners
 from penstock.core.base.settings.properties import parse_properties
 from penstock.core.base.settings.registry import BROKER_KEYS, GROUP_KEYS, TOPIC_KEYS
 from penstock.core.base.settings.rules import ip_limits
@@ -46,7 +46,6 @@ __all__ = [
     "Checked",
     "Described",
     "Dynamic",
-    "Endpoint",
     "Importance",
     "Key",
     "Kind",

@@ -7,9 +7,11 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from penstock.core.base.endpoints import SecurityProtocol
 from penstock.core.base.settings.examine import Finding, examine
 from penstock.core.base.settings.key import Dynamic, Key, SettingError, Standing
-from penstock.core.base.settings.listeners import Listeners
+from penstock.core.base.settings.listeners import Listeners, inter_broker_listener
+from penstock.core.base.settings.per_listener import ListenerSettings
 from penstock.core.base.settings.registry import BROKER_KEYS, GROUP_KEYS, TOPIC_KEYS
 from penstock.core.base.settings.role_rules import BROKER, CONTROLLER
 
@@ -76,6 +78,25 @@ class BrokerSettings:
     @cached_property
     def listeners(self) -> Listeners:
         return Listeners.read(self._values, "listener.security.protocol.map" in self)
+
+    def of_listener(self, name: str) -> ListenerSettings:
+        """The settings as one listener has them."""
+        return ListenerSettings(self._values, name)
+
+    @property
+    def inter_broker_listener(self) -> str:
+        """By which listener brokers ask each other."""
+        return inter_broker_listener(self._values, self.listeners)
+
+    @property
+    def controller_listener(self) -> str:
+        """By which listener controllers are asked."""
+        name: str = self["controller.listener.names"][0]
+        return name.upper()
+
+    def protocol_of(self, listener: str) -> int:
+        """How a listener is spoken to, here or at another node; plainly, where nothing says it."""
+        return self.listeners.protocols.get(listener, SecurityProtocol.PLAINTEXT)
 
     @property
     def is_broker(self) -> bool:

@@ -15,6 +15,8 @@ class Checked(NamedTuple):
     value: str
     standing: Standing
     message: str
+    # A node with such a setting does not start.
+    is_fatal: bool = False
 
 
 def check_file(text: str) -> list[Checked]:
@@ -30,7 +32,7 @@ def check_file(text: str) -> list[Checked]:
 def _line(name: str, value: str, said: list[Finding]) -> Checked:
     """What the setting's class is, unless a rule between settings has refused its value."""
     message = "; ".join(finding.message for finding in said if finding.message)
-    return Checked(name, _shown(name, value), said[-1].standing, message)
+    return Checked(name, _shown(name, value), said[-1].standing, message, any(finding.is_fatal for finding in said))
 
 
 def _shown(name: str, value: str) -> str:

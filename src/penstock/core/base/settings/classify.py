@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from penstock.core.base.settings.key import Key, Standing
+from penstock.core.base.settings.per_listener import PER_LISTENER, PER_MECHANISM
 from penstock.core.base.settings.registry import BROKER_KEYS, TOPIC_KEYS
 from penstock.core.base.settings.standings import retired
 
-_LISTENER_OVERRIDE: Final = r"listener\.name\.[^.]*\.(.+)"
+_LISTENER_OVERRIDE: Final = r"listener\.name\.[^.A-Z]*\.(.+)"
 # What is behind these prefixes is handed on to a Java class; the setting that names the class decides.
 _HANDED_ON: Final = {
     "config.providers.": "config.providers",
@@ -45,6 +46,8 @@ def _listener_override(rest: str) -> Classed:
     key = BROKER_KEYS.get(rest) or BROKER_KEYS.get(rest.partition(".")[2])
     if key is None:
         return Classed(Standing.UNKNOWN, _hint(rest))
+    if key.name in (PER_MECHANISM if key.name != rest else PER_LISTENER):
+        return Classed(Standing.ACTS, "", key)
     if key.standing is Standing.REFUSED:
         return Classed(Standing.REFUSED, key.why, key)
     return Classed(Standing.NO_MEANING, f"all listeners share {key.name}", key)

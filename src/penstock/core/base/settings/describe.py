@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from penstock.core.base.settings.broker import BrokerSettings, Layers
 from penstock.core.base.settings.classify import classify
-from penstock.core.base.settings.key import REQUIRED, Dynamic, Key, Scope
+from penstock.core.base.settings.key import REQUIRED, Key, Scope
 from penstock.core.base.settings.registry import BROKER_KEYS, GROUP_KEYS, TOPIC_KEYS
 from penstock.core.base.settings.values import format_value, parse_value
 
@@ -93,7 +93,7 @@ def describe(
         value=None if key.is_sensitive else format_value(key, value),
         source=origins[0].source if origins else Source.DEFAULT,
         synonyms=origins,
-        read_only=key.dynamic is Dynamic.READ_ONLY,
+        read_only=key.is_fixed,
         is_sensitive=key.is_sensitive,
         config_type=key.kind.value,
         documentation=key.doc,

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from penstock.core.base.settings.classify import Classed, classify
 from penstock.core.base.settings.key import REQUIRED, Key, SettingError, Standing
 from penstock.core.base.settings.registry import BROKER_KEYS
-from penstock.core.base.settings.rules import broken_rules
+from penstock.core.base.settings.rules import SoundValues, broken_rules
 from penstock.core.base.settings.values import parse_value
 
 
@@ -28,14 +28,15 @@ def examine(raw: Mapping[str, str]) -> tuple[dict[str, Any], list[Finding]]:
     """The typed value of every broker setting, and what there is to say about the given ones."""
     values = dict(_DEFAULTS)
     findings = [_examine_one(name, text, values) for name, text in raw.items()]
+    unsound = {finding.name for finding in findings if finding.is_fatal}
     if "node.id" not in raw and "broker.id" in raw:
         values["node.id"] = values["broker.id"]
     elif "broker.id" not in raw:
         values["broker.id"] = values["node.id"]
     incomplete = [name for name in _REQUIRED if values[name] is REQUIRED]
     findings += [Finding(name, Standing.ACTS, _missing(name), True) for name in incomplete if name not in raw]
-    if not incomplete:
-        findings += [Finding(name, Standing.REFUSED, message, True) for name, message in broken_rules(values, raw)]
+    sound = SoundValues(values, {*unsound, *incomplete})
+    findings += [Finding(name, Standing.REFUSED, message, True) for name, message in broken_rules(sound, raw)]
     return values, findings
 
 
@@ -51,7 +52,7 @@ def _examine_one(name: str, text: str, values: dict[str, Any]) -> Finding:
         value = parse_value(classed.key, text)
     except SettingError as error:
         return Finding(name, classed.standing, str(error), True)
-    if name == classed.key.name:
+    if name == classed.key.name or classed.standing is Standing.ACTS:
         values[name] = value
     return _finding(name, classed, is_default(classed.key, value))
 

@@ -100,6 +100,10 @@ class Synonym:
     factor: int = 1
 
 
+FIXED_BY_SOCKETS: Final = frozenset({"listeners", "listener.security.protocol.map"})
+"""Kafka changes these in a running broker; our sockets are opened once."""
+
+
 @frozen
 class Key:
     name: str
@@ -115,6 +119,15 @@ class Key:
     synonyms: tuple[Synonym, ...] = ()
     # Hidden settings are listed by DescribeConfigs only when somebody has set them.
     hidden: bool = False
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether any other value is refused while a node runs."""
+        return (
+            self.dynamic is Dynamic.READ_ONLY
+            or self.standing is Standing.REFUSED
+            or (self.scope is Scope.BROKER and self.name in FIXED_BY_SOCKETS)
+        )
 
     @property
     def is_sensitive(self) -> bool:

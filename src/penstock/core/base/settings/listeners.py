@@ -6,21 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from penstock.core.base.endpoints import Endpoint, SecurityProtocol
 from penstock.core.base.settings.key import SettingError
 
-PLAINTEXT: Final = "PLAINTEXT"
-PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+PLAINTEXT: Final = SecurityProtocol.PLAINTEXT.name
+PROTOCOLS: Final = tuple(SecurityProtocol.__members__)
 _ENDPOINT: Final = r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:([0-9]{1,5})"
 _PORT_MAX: Final = 65535
-
-
-class Endpoint(NamedTuple):
-    """One listener; an empty host stands for every interface."""
-
-    name: str
-    protocol: str
-    host: str
-    port: int
 
 
 def read_endpoints(setting: str, entries: tuple[str, ...], protocols: Mapping[str, str]) -> tuple[Endpoint, ...]:
@@ -31,15 +23,29 @@ def read_endpoints(setting: str, entries: tuple[str, ...], protocols: Mapping[st
     return endpoints
 
 
-def _read_endpoint(setting: str, entry: str, protocols: Mapping[str, str]) -> Endpoint:
+def misspelled(setting: str, entries: tuple[str, ...]) -> list[str]:
+    """What can be said of a list of listeners before anything else is known."""
+    return [_unreadable(setting, entry) for entry in entries if _read(entry) is None]
+
+
+def _read(entry: str) -> re.Match[str] | None:
     match = re.fullmatch(_ENDPOINT, entry)
-    if not match or int(match[3]) > _PORT_MAX:
-        raise SettingError(f"{setting}: unable to parse {entry} to a broker endpoint, expected NAME://host:port")
+    return match if match and int(match[3]) <= _PORT_MAX else None
+
+
+def _unreadable(setting: str, entry: str) -> str:
+    return f"{setting}: unable to parse {entry} to a broker endpoint, expected NAME://host:port"
+
+
+def _read_endpoint(setting: str, entry: str, protocols: Mapping[str, str]) -> Endpoint:
+    match = _read(entry)
+    if match is None:
+        raise SettingError(_unreadable(setting, entry))
     name = match[1].upper()
     if name not in protocols:
         hint = "add it to listener.security.protocol.map"
         raise SettingError(f"{setting}: no security protocol defined for listener {name}; {hint}")
-    return Endpoint(name, protocols[name], match[2], int(match[3]))
+    return Endpoint(name, match[2], int(match[3]), SecurityProtocol[protocols[name]])
 
 
 def read_protocols(values: Mapping[str, Any], is_given: bool) -> dict[str, str]:
@@ -72,6 +78,8 @@ class Listeners(NamedTuple):
     controller: tuple[Endpoint, ...]
     advertised: tuple[Endpoint, ...]
     advertised_controller: tuple[Endpoint, ...]
+    protocols: Mapping[str, int]
+    """By name, those of listeners that only other nodes have included."""
 
     @classmethod
     def read(cls, values: Mapping[str, Any], has_map: bool) -> Listeners:
@@ -88,4 +96,13 @@ class Listeners(NamedTuple):
             controller=controller,
             advertised=tuple(endpoint for endpoint in advertised if endpoint.name not in controllers),
             advertised_controller=tuple(by_name.get(endpoint.name, endpoint) for endpoint in controller),
+            protocols={name: SecurityProtocol[protocol] for name, protocol in protocols.items()},
         )
+
+
+def inter_broker_listener(values: Mapping[str, Any], listeners: Listeners) -> str:
+    """By which listener brokers ask each other: the one that is named for it, or else that of their protocol, or else
+    the first."""
+    name: str = (values["inter.broker.listener.name"] or values["security.inter.broker.protocol"]).upper()
+    names = [endpoint.name for endpoint in listeners.advertised]
+    return name if name in names or not names else names[0]

@@ -116,14 +116,21 @@ def _controllers_only(values: Values, listeners: Listeners) -> Broken:
 
 def _inter_broker(values: Values, given: Collection[str], listeners: Listeners) -> Broken:
     inter_broker = values["inter.broker.listener.name"]
+    valid = [endpoint.name for endpoint in listeners.advertised]
     if inter_broker is None:
+        protocol = values["security.inter.broker.protocol"]
+        if "security.inter.broker.protocol" in given and protocol not in valid:
+            yield (
+                "security.inter.broker.protocol",
+                f"there is no advertised listener {protocol}; the valid options are {','.join(valid)}: "
+                "name one in inter.broker.listener.name",
+            )
         return
     if "security.inter.broker.protocol" in given:
         yield (
             "inter.broker.listener.name",
             "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set.",
         )
-    valid = [endpoint.name for endpoint in listeners.advertised]
     if inter_broker.upper() not in valid:
         yield (
             "inter.broker.listener.name",

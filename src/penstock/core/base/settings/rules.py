@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
+from penstock.core.base.endpoints import Endpoint
+from penstock.core.base.settings.authorizer_rules import authorizer_rules
 from penstock.core.base.settings.key import SettingError
-from penstock.core.base.settings.listeners import PLAINTEXT, Endpoint, Listeners
+from penstock.core.base.settings.listeners import Listeners, misspelled, read_endpoints, read_protocols
 from penstock.core.base.settings.role_rules import listener_rules, quorum_rules
+from penstock.core.base.settings.security_rules import security_rules
 
 Values = Mapping[str, Any]
 Broken = Iterator[tuple[str, str]]
@@ -16,11 +19,48 @@ Broken = Iterator[tuple[str, str]]
 _CODECS: Final = range(5)
 _MIB: Final = 1 << 20
 RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+_LISTS: Final = ("listeners", "advertised.listeners")
+_PROTOCOLS: Final = "listener.security.protocol.map"
 _IP_LIMIT: Final = r"\[?([0-9a-zA-Z\-%._:]+)\]?:([0-9]+)"
 
 
+_ASSIGNORS: Final = ("uniform", "range")
+
+
+class UnsoundValue(Exception):
+    """A rule has asked for a value that is missing, or refused for itself."""
+
+
+class SoundValues(Mapping[str, Any]):
+    """All values but those that are none: nothing is to be said of what stands in their place."""
+
+    def __init__(self, values: Values, unsound: Collection[str]) -> None:
+        self._values = values
+        self._unsound = unsound
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._unsound:
+            raise UnsoundValue(name)
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
 def broken_rules(values: Values, given: Collection[str]) -> Broken:
-    for rule in (
+    """What the rules say; one that needs a value which is no sound one says nothing."""
+    for rule in _rules(given):
+        try:
+            yield from rule(values)
+        except UnsoundValue:
+            continue
+
+
+def _rules(given: Collection[str]) -> tuple[Callable[[Values], Broken], ...]:
+    return (
         _identity,
         quorum_rules,
         _directories,
@@ -28,10 +68,18 @@ def broken_rules(values: Values, given: Collection[str]) -> Broken:
         _compaction,
         _replication,
         _offsets,
+        _memory_of_requests,
         _connection_limits,
-    ):
-        yield from rule(values)
-    yield from _listeners(values, given)
+        _keys,
+        authorizer_rules,
+        _assignor_rules,
+        lambda values: _listeners(values, given),
+    )
+
+
+def _keys(values: Values) -> Broken:
+    if values["penstock.encryption.keys.file"] and values["penstock.encryption.keys.command"]:
+        yield "penstock.encryption.keys.command", "keys come from a file or from a command: set one of them"
 
 
 def _identity(values: Values) -> Broken:
@@ -103,6 +151,15 @@ def _offsets(values: Values) -> Broken:
         yield name, f"Unknown compression type id: {values[name]}"
 
 
+def _memory_of_requests(values: Values) -> Broken:
+    queued, largest = values["queued.max.request.bytes"], values["socket.request.max.bytes"]
+    if 0 < queued < largest:
+        yield (
+            "queued.max.request.bytes",
+            f"queued.max.request.bytes ({queued}) has no room for a request of socket.request.max.bytes ({largest})",
+        )
+
+
 def _connection_limits(values: Values) -> Broken:
     name = "max.connections.per.ip.overrides"
     try:
@@ -126,25 +183,29 @@ def ip_limits(text: str) -> dict[str, int]:
 
 
 def _listeners(values: Values, given: Collection[str]) -> Broken:
-    try:
-        listeners = Listeners.read(values, "listener.security.protocol.map" in given)
-    except SettingError as error:
-        yield "listeners", str(error)
+    """First each list for itself, so that what is wrong with one hides nothing of the other."""
+    if unreadable := [(name, problem) for name in _LISTS for problem in misspelled(name, values[name] or ())]:
+        yield from unreadable
         return
-    opened = (*listeners.broker, *listeners.controller)
-    yield from _plaintext_only(opened)
-    yield from _ports(opened)
-    yield from listener_rules(values, given, listeners)
-
-
-def _plaintext_only(opened: tuple[Endpoint, ...]) -> Broken:
-    for endpoint in opened:
-        if endpoint.protocol != PLAINTEXT:
-            yield (
-                "listeners",
-                f"listener {endpoint.name} asks for {endpoint.protocol}, but TLS and SASL are not built yet, "
-                "so its connections would be neither private nor authenticated",
-            )
+    try:
+        protocols = read_protocols(values, _PROTOCOLS in given)
+    except SettingError as error:
+        yield _PROTOCOLS, str(error)
+        return
+    are_known = True
+    for name in _LISTS:
+        try:
+            endpoints = read_endpoints(name, values[name] or (), protocols)
+        except SettingError as error:
+            are_known = False
+            yield name, str(error)
+            continue
+        if name == "listeners":
+            yield from _ports(endpoints)
+    if are_known:
+        listeners = Listeners.read(values, _PROTOCOLS in given)
+        yield from listener_rules(values, given, listeners)
+        yield from security_rules(values, listeners)
 
 
 def _ports(opened: tuple[Endpoint, ...]) -> Broken:
@@ -164,3 +225,9 @@ def _family(host: str) -> str:
     if ":" in host:
         return "IPv6"
     return "IPv4" if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", host) else "name"
+
+
+def _assignor_rules(values: Values) -> Broken:
+    """There is no class path here from which others could come."""
+    if not set(values["group.consumer.assignors"]) <= set(_ASSIGNORS):
+        yield "group.consumer.assignors", f"Assignors are {' and '.join(_ASSIGNORS)}: other classes cannot be loaded"

@@ -18,14 +18,20 @@ class TopicSettings:
 
     __slots__ = (
         "acks_required",
+        "batch_inline_bytes_max",
+        "batch_records_max",
+        "batch_unpacked_bytes_max",
+        "batch_validation",
         "cleanup_policy",
         "compression_level",
         "compression_type",
         "delete_retention_ms",
+        "diverts_misfits",
         "file_delete_delay_ms",
         "flush_messages",
         "flush_ms",
         "index_interval_bytes",
+        "key_schema",
         "max_compaction_lag_ms",
         "max_message_bytes",
         "message_timestamp_after_max_ms",
@@ -45,6 +51,7 @@ class TopicSettings:
         "segment_jitter_ms",
         "segment_ms",
         "unclean_leader_election_enable",
+        "value_schema",
     )
 
     def __init__(self, broker: BrokerSettings, overrides: Mapping[str, str]) -> None:
@@ -53,6 +60,11 @@ class TopicSettings:
         self._set_segments(values)
         self._set_cleanup(values)
         self._set_records(values)
+        self._set_batches(values, broker)
+        # How schemas are demanded, and by which strategy their subjects are named.
+        self.key_schema = _schema(values, "key")
+        self.value_schema = _schema(values, "value")
+        self.diverts_misfits: bool = values["penstock.schema.validation.on.failure"] == "dlq"
         self.flush_messages: int = values["flush.messages"]
         self.flush_ms: int = values["flush.ms"]
         self.min_insync_replicas: int = values["min.insync.replicas"]
@@ -88,6 +100,12 @@ class TopicSettings:
         self.message_timestamp_before_max_ms: int = values["message.timestamp.before.max.ms"]
         self.message_timestamp_after_max_ms: int = values["message.timestamp.after.max.ms"]
 
+    def _set_batches(self, values: Mapping[str, Any], broker: BrokerSettings) -> None:
+        self.batch_validation: str = values["penstock.batch.validation"]
+        self.batch_records_max: int = values["penstock.batch.records.max"]
+        self.batch_unpacked_bytes_max: int = values["penstock.batch.unpacked.bytes.max"]
+        self.batch_inline_bytes_max: int = broker["penstock.batch.inline.bytes.max"]
+
     @property
     def is_compacted(self) -> bool:
         return "compact" in self.cleanup_policy
@@ -96,6 +114,10 @@ class TopicSettings:
     def roll_ms(self) -> int:
         """The age at which a segment closes: a compacted one early enough for its records' longest wait."""
         return min(self.max_compaction_lag_ms, self.segment_ms) if self.is_compacted else self.segment_ms
+
+
+def _schema(values: Mapping[str, Any], part: str) -> tuple[str, str]:
+    return values[f"penstock.{part}.schema.validation"], values[f"penstock.{part}.subject.name.strategy"]
 
 
 def _level(values: Mapping[str, Any], codec: str) -> int | None:

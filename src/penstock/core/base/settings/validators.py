@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from penstock.core.base.settings.key import Validator
+from penstock.core.base.settings.tenants import problem_with
 from penstock.core.base.settings.text import java_text
 
 # Patterns are text here: they are compiled when a file is read, not when the module is.
@@ -139,6 +140,39 @@ class ThrottledReplicas:
         return "[partitionId]:[brokerId],[partitionId]:[brokerId]"
 
 
+class Tenants:
+    """Who owns which topics."""
+
+    __slots__ = ()
+
+    def problem(self, name: str, value: tuple[str, ...]) -> str | None:
+        found = problem_with(value)
+        return None if found is None else invalid(name, ",".join(value), found)
+
+    def __str__(self) -> str:
+        return "name:prefix:partitions,..."
+
+
+class Expression:
+    """A regular expression, or nothing."""
+
+    __slots__ = ()
+
+    def problem(self, name: str, value: str) -> str | None:
+        from penstock.core.base.patterns.pattern import Pattern  # only where somebody has given one
+        from penstock.core.base.patterns.tree import InvalidPattern
+
+        try:
+            if value:
+                Pattern(value)
+        except InvalidPattern as error:
+            return invalid(name, value, str(error))
+        return None
+
+    def __str__(self) -> str:
+        return "a regular expression"
+
+
 class OffsetReset:
     """Where a share group without offsets begins."""
 
@@ -188,6 +222,8 @@ _NAMED: Final[dict[str, Callable[[], Validator]]] = {
     "voters": lambda: EachEntry("list of {id}@{host}:{port}", _voter_problem),
     "throttled replicas": ThrottledReplicas,
     "offset reset": OffsetReset,
+    "tenants": Tenants,
+    "expression": Expression,
 }
 _cache: dict[str, Validator | None] = {"": None}
 

@@ -1,26 +1,25 @@
-"""DescribeGroups, versions 0 to 6, and the classic groups' part of ListGroups, versions 0 to 5.
+"""DescribeGroups, versions 0 to 6, and a classic group's line in ListGroups, versions 0 to 5.
 
 DescribeGroups 3 adds authorised operations, which the caller fills in; 4 adds instance ids; from 6 on a group that does
-not exist is an error and no longer a dead group. ListGroups 4 filters by state, 5 by kind.
+not exist, or is of another kind, is an error and no longer a dead group.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.groups.classic.group import ClassicGroup
 from penstock.core.groups.classic.member import Member
 from penstock.core.groups.classic.states import State
+from penstock.core.groups.group import Group
 from penstock.core.wire.api.describe_groups import DescribedGroup, DescribedGroupMember
-from penstock.core.wire.api.list_groups import ListedGroup, ListGroupsRequest
+from penstock.core.wire.api.list_groups import ListedGroup
 
 MISSING_IS_ERROR_FROM = 6
 
 
-def describe(group_id: str, group: ClassicGroup | None, version: int) -> DescribedGroup:
-    if group is None:
-        return _described_missing(group_id, version)
+def describe(group_id: str, group: Group | None, version: int) -> DescribedGroup:
+    if not isinstance(group, ClassicGroup):
+        return _not_described(group_id, group, version)
     protocol = group.protocol if group.state is State.STABLE else None
     return DescribedGroup(
         group_id=group_id,
@@ -31,18 +30,7 @@ def describe(group_id: str, group: ClassicGroup | None, version: int) -> Describ
     )
 
 
-def listed(groups: Iterable[ClassicGroup], request: ListGroupsRequest) -> list[ListedGroup]:
-    """The groups that the request's filters let through; an empty filter lets everything through."""
-    states = {state.strip().lower() for state in request.states_filter}
-    kinds = {kind.lower() for kind in request.types_filter}
-    return [
-        _listed(group)
-        for group in groups
-        if (not states or group.state.value.lower() in states) and (not kinds or group.kind in kinds)
-    ]
-
-
-def _listed(group: ClassicGroup) -> ListedGroup:
+def listed(group: ClassicGroup) -> ListedGroup:
     return ListedGroup(
         group_id=group.group_id,
         protocol_type=group.protocol_type or "",
@@ -51,11 +39,12 @@ def _listed(group: ClassicGroup) -> ListedGroup:
     )
 
 
-def _described_missing(group_id: str, version: int) -> DescribedGroup:
+def _not_described(group_id: str, group: Group | None, version: int) -> DescribedGroup:
     missing = DescribedGroup(group_id=group_id, group_state=State.DEAD.value)
     if version >= MISSING_IS_ERROR_FROM:
         missing.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-        missing.error_message = f"Group {group_id} not found."
+        why = "not found" if group is None else "is not a classic group"
+        missing.error_message = f"Group {group_id} {why}."
     return missing
 
 

@@ -2,7 +2,7 @@
 
 Nothing here sets timers, answers requests or writes records. Membership between two generations is soft: it dies with
 the coordinator and the members build it again. What must survive is written as a record, and comes back through
-`restored` after a restart and through `recorded` in normal work.
+`restored` or, where the group has come from there, `recorded`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from penstock.core.base.values import mutable
 from penstock.core.groups.classic.member import Member, Protocols
 from penstock.core.groups.classic.states import MAY_FOLLOW, State
 from penstock.core.groups.classic.subscription import subscribed_topics
-from penstock.core.groups.waiting import Seats
+from penstock.core.groups.parked_replies import Parked
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 
@@ -44,6 +44,8 @@ class ClassicGroup:
         "previous_state",
         "protocol",
         "protocol_type",
+        "rebalancing_since_ms",
+        "size_bytes",
         "state",
         "state_since_ms",
         "static_ids",
@@ -68,8 +70,8 @@ class ClassicGroup:
         """Member id by instance id."""
         self.pending: set[str] = set()
         """Member ids given out with MEMBER_ID_REQUIRED that have not come back yet."""
-        self.joining: Seats = {}
-        self.syncing: Seats = {}
+        self.joining: Parked = {}
+        self.syncing: Parked = {}
         self.owing_sync: set[str] = set()
         """Members that got this generation's join response and have not sent their sync."""
         self.supporters: Counter[str] = Counter()
@@ -77,6 +79,10 @@ class ClassicGroup:
         self.subscribed: frozenset[str] | None = None
         """Topics the members read, where they speak the consumer protocol and we could read it."""
         self.initial_delay: InitialDelay | None = None
+        self.rebalancing_since_ms: int | None = None
+        """While one is under way that this coordinator has seen the beginning of."""
+        self.size_bytes = 0
+        """Of all members."""
 
     # What others ask.
 
@@ -124,15 +130,18 @@ class ClassicGroup:
             raise ApiError(ErrorCode.ILLEGAL_GENERATION)
         return self.members[member_id]
 
-    def check_commit(self, member_id: str, instance_id: str | None, generation: int) -> None:
-        """Whether this sender may commit offsets now. Tools and consumers without membership send no generation."""
+    def check_commit(
+        self, member_id: str, instance_id: str | None, generation: int, in_transaction: bool = False
+    ) -> None:
+        """Whether this sender may commit offsets now. Tools and consumers without membership send no generation; old
+        producers do not say who they commit for, and what they commit is held against no rebalance."""
         if generation < 0 and self.is_empty:
             return
         if generation >= 0 or member_id or instance_id is not None:
             self.check_generation(member_id, instance_id, generation)
-        else:
+        elif not in_transaction:
             raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
-        if self.state is State.COMPLETING_REBALANCE:
+        if self.state is State.COMPLETING_REBALANCE and not in_transaction:
             raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
 
     def check_offset_delete(self) -> None:
@@ -176,11 +185,13 @@ class ClassicGroup:
         if self.leader is None:
             self.leader = member.member_id
         self.members[member.member_id] = member
+        self.size_bytes += member.size_bytes
         self.supporters.update(member.protocol_names())
         self.pending.discard(member.member_id)
 
     def remove(self, member_id: str) -> None:
         member = self.members.pop(member_id)
+        self.size_bytes -= member.size_bytes
         self._withdraw_support(member)
         if member.instance_id is not None:
             del self.static_ids[member.instance_id]
@@ -202,8 +213,14 @@ class ClassicGroup:
 
     def change_protocols(self, member: Member, protocols: Protocols) -> None:
         self._withdraw_support(member)
+        self.size_bytes -= member.size_bytes
         member.protocols = protocols
+        self.size_bytes += member.size_bytes
         self.supporters.update(member.protocol_names())
+
+    def assign(self, member: Member, assignment: bytes) -> None:
+        self.size_bytes += len(assignment) - len(member.assignment)
+        member.assignment = assignment
 
     def elect_joined_leader(self) -> bool:
         """Keep the leader if it rejoined, else take the first member that did; False: nobody did."""

@@ -11,29 +11,34 @@ from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Entropy
 from penstock.core.groups.classic import rebalance, sessions, statics
 from penstock.core.groups.classic.group import ClassicGroup
-from penstock.core.groups.classic.joiner import Joiner, park, update
+from penstock.core.groups.classic.joiner import Joiner, finds_room, park, update
 from penstock.core.groups.classic.member import Member
 from penstock.core.groups.classic.records import group_metadata_record
 from penstock.core.groups.classic.replies import join_refused, joined
 from penstock.core.groups.classic.states import State
 from penstock.core.groups.settings import GroupSettings
+from penstock.core.groups.table import GroupTable
 from penstock.core.groups.turn import Turn
 
 MEMBER_ID_REQUIRED_FROM = 4
 _UUID_BYTES = 16
 
 
-def join(turn: Turn, groups: dict[str, ClassicGroup], joiner: Joiner, entropy: Entropy) -> None:
+def join(turn: Turn, groups: GroupTable, joiner: Joiner, entropy: Entropy) -> None:
     refusal = _refusal(turn.settings, joiner)
     if refusal is not ErrorCode.NONE:
         turn.answer(joiner.reply, join_refused(joiner.member_id, refusal))
         return
-    group = groups.get(joiner.group_id)
+    group = groups.find(ClassicGroup, joiner.group_id)
     if group is None:
+        if joiner.group_id in groups:
+            turn.answer(joiner.reply, join_refused("", ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+            return
         if joiner.member_id:
             turn.answer(joiner.reply, join_refused(joiner.member_id, ErrorCode.UNKNOWN_MEMBER_ID))
             return
-        group = groups[joiner.group_id] = ClassicGroup(joiner.group_id, turn.now_ms)
+        group = ClassicGroup(joiner.group_id, turn.now_ms)
+        groups.put(group)
         turn.result.records.append(group_metadata_record(group, {}))
     _join_group(turn, group, joiner, entropy)
 
@@ -43,6 +48,9 @@ def _refusal(settings: GroupSettings, joiner: Joiner) -> ErrorCode:
         return ErrorCode.INVALID_GROUP_ID
     if not settings.session_timeout_ms_min <= joiner.session_timeout_ms <= settings.session_timeout_ms_max:
         return ErrorCode.INVALID_SESSION_TIMEOUT
+    if any(len(metadata) > settings.batch_bytes_max for _, metadata in joiner.protocols):
+        # No generation with it could ever be written down. Kafka says so in the answer to SyncGroup.
+        return ErrorCode.UNKNOWN_SERVER_ERROR
     return ErrorCode.NONE
 
 
@@ -113,6 +121,8 @@ def _join_known(turn: Turn, group: ClassicGroup, joiner: Joiner) -> None:
 
 def _rejoin(turn: Turn, group: ClassicGroup, member: Member, joiner: Joiner) -> None:
     """A member joins again: a retry gets the current generation, anything else leads to the next one."""
+    if not finds_room(turn, joiner, member):
+        return
     changed = member.protocols != joiner.protocols
     # The leader of a stable group knows of changes that we do not see, such as new partitions.
     wants_rebalance = group.state is State.STABLE and group.leader == member.member_id
@@ -125,6 +135,8 @@ def _rejoin(turn: Turn, group: ClassicGroup, member: Member, joiner: Joiner) -> 
 
 
 def _add(turn: Turn, group: ClassicGroup, joiner: Joiner, member_id: str) -> None:
+    if not finds_room(turn, joiner):
+        return
     member = Member(
         member_id=member_id,
         instance_id=joiner.instance_id,

@@ -30,6 +30,12 @@ class Member:
     """When the session's timer goes off; never later than `deadline_ms`, and often earlier (see `sessions`)."""
 
     @property
+    def size_bytes(self) -> int:
+        """What it says of itself, and is given."""
+        said = sum(len(name) + len(metadata) for name, metadata in self.protocols)
+        return said + len(self.assignment) + len(self.client_id) + len(self.instance_id or "")
+
+    @property
     def is_static(self) -> bool:
         return self.instance_id is not None
 

@@ -41,6 +41,9 @@ def prepare(turn: Turn, group: ClassicGroup) -> None:
     """Begin a rebalance: members learn of it by their heartbeat, or at once where they wait for an assignment."""
     if group.state is State.COMPLETING_REBALANCE:
         _give_up_assignment(turn, group)
+    if group.rebalancing_since_ms is None:
+        group.rebalancing_since_ms = turn.now_ms
+        turn.counts.rebalances += 1
     group.owing_sync.clear()
     turn.timers.cancel(sync_key(group.group_id))
     first = group.is_empty
@@ -84,6 +87,7 @@ def complete_join(turn: Turn, group: ClassicGroup) -> None:
         return
     group.begin_generation(turn.now_ms)
     if group.is_empty:
+        group.rebalancing_since_ms = None
         turn.result.records.append(group_metadata_record(group, {}))
     else:
         _announce_generation(turn, group)
@@ -117,10 +121,10 @@ def on_session_timer(turn: Turn, group: ClassicGroup, member_id: str) -> None:
 def expel(turn: Turn, group: ClassicGroup, member_id: str) -> None:
     """Take a member out; if it waits for anything, it learns that it is unknown now and may join again."""
     sessions.end(turn, group, member_id)
-    seat = turn.room.rise(group.joining, member_id)
+    seat = turn.room.release(group.joining, member_id)
     if seat is not None:
         turn.answer_seat(seat, join_refused("", ErrorCode.UNKNOWN_MEMBER_ID))
-    seat = turn.room.rise(group.syncing, member_id)
+    seat = turn.room.release(group.syncing, member_id)
     if seat is not None:
         turn.answer_seat(seat, sync_refused(ErrorCode.UNKNOWN_MEMBER_ID))
     group.remove(member_id)
@@ -128,7 +132,7 @@ def expel(turn: Turn, group: ClassicGroup, member_id: str) -> None:
 
 def _announce_generation(turn: Turn, group: ClassicGroup) -> None:
     for member in group.members.values():
-        seat = turn.room.rise(group.joining, member.member_id)
+        seat = turn.room.release(group.joining, member.member_id)
         if seat is not None:
             turn.answer_seat(seat, joined(group, member.member_id))
         member.is_new = False
@@ -139,8 +143,8 @@ def _announce_generation(turn: Turn, group: ClassicGroup) -> None:
 
 def _give_up_assignment(turn: Turn, group: ClassicGroup) -> None:
     for member in group.members.values():
-        member.assignment = b""
-        seat = turn.room.rise(group.syncing, member.member_id)
+        group.assign(member, b"")
+        seat = turn.room.release(group.syncing, member.member_id)
         if seat is not None:
             turn.answer_seat(seat, sync_refused(ErrorCode.REBALANCE_IN_PROGRESS))
             sessions.keep_alive(turn, group, member)

@@ -45,8 +45,7 @@ def decode_group_value(value: bytes) -> GroupMetadataValue:
 
 def restored(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
     """The group that a record describes. A member's other protocols are not kept; it names them when it rejoins."""
-    since_ms = value.current_state_timestamp
-    group = ClassicGroup(group_id, None if since_ms == _NO_TIMESTAMP else since_ms)
+    group = ClassicGroup(group_id, _since(value))
     group.generation = value.generation
     group.protocol = value.protocol
     group.leader = value.leader
@@ -58,14 +57,32 @@ def restored(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
     return group
 
 
+def has_come_from(group: ClassicGroup, value: GroupMetadataValue) -> bool:
+    """Whether a group is what its record says, and perhaps further; otherwise it must be made anew.
+
+    A group whose members gather or wait for their assignment is ahead of its record, which is its own. At rest it is
+    what the last record has said, unless the next one is of another generation or of other members.
+    """
+    if group.state not in (State.STABLE, State.EMPTY):
+        assert value.generation == group.generation, "a record is replayed in the turn that wrote it"
+        return True
+    return value.generation == group.generation and group.members.keys() == {each.member_id for each in value.members}
+
+
 def recorded(group: ClassicGroup, value: GroupMetadataValue, now_ms: int) -> None:
-    """The log now holds a record of this living group; the assignment in it makes the generation stable."""
-    if group.state is not State.COMPLETING_REBALANCE:
-        return
-    assert value.generation == group.generation, "a record is replayed in the turn that wrote it"
+    """The log now holds a record of this group; the assignment in it makes a generation stable."""
     for stored in value.members:
-        group.members[stored.member_id].assignment = stored.assignment
-    group.move_to(State.STABLE, now_ms)
+        group.assign(group.members[stored.member_id], stored.assignment)
+    if group.state is State.COMPLETING_REBALANCE:
+        group.move_to(State.STABLE, now_ms)
+    elif group.is_empty:
+        group.protocol_type = value.protocol_type or None
+        group.state_since_ms = _since(value)
+
+
+def _since(value: GroupMetadataValue) -> int | None:
+    since_ms = value.current_state_timestamp
+    return None if since_ms == _NO_TIMESTAMP else since_ms
 
 
 def _member_value(group: ClassicGroup, member: Member, assignment: bytes) -> MemberMetadata:

@@ -2,22 +2,24 @@
 
 Version 3 adds static members. From version 5 on a member says which protocol it believes was chosen, so that one that
 missed a generation cannot take the wrong assignment.
+
+A generation that is too large to be written down is refused to all of its members, and they join again, as in Kafka.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.groups.classic import sessions
+from penstock.core.groups.classic import rebalance, sessions
 from penstock.core.groups.classic.group import ClassicGroup
-from penstock.core.groups.classic.rebalance import sync_key
+from penstock.core.groups.classic.member import Member
 from penstock.core.groups.classic.records import group_metadata_record
 from penstock.core.groups.classic.replies import assigned, sync_refused
 from penstock.core.groups.classic.states import State
 from penstock.core.groups.turn import Turn
 from penstock.core.rsm.result import Reply
-from penstock.core.wire.api.sync_group import SyncGroupRequest
+from penstock.core.wire.api.sync_group import SyncGroupRequest, SyncGroupResponse
 
 PROTOCOL_REQUIRED_FROM = 5
 
@@ -56,12 +58,12 @@ def _checked(group: ClassicGroup | None, request: SyncGroupRequest, version: int
 def _settle_debt(turn: Turn, group: ClassicGroup, member_id: str) -> None:
     group.owing_sync.discard(member_id)
     if not group.owing_sync:
-        turn.timers.cancel(sync_key(group.group_id))
+        turn.timers.cancel(rebalance.sync_key(group.group_id))
 
 
 def _park(turn: Turn, group: ClassicGroup, member_id: str, reply: Reply) -> None:
     """As with joins, a request that its sender has repeated is answered rather than forgotten."""
-    displaced = turn.room.sit(group.syncing, member_id, reply)
+    displaced = turn.room.park(group.syncing, member_id, reply)
     if displaced is not None:
         turn.answer_seat(displaced, sync_refused(ErrorCode.REBALANCE_IN_PROGRESS))
 
@@ -73,8 +75,21 @@ def _assign(turn: Turn, group: ClassicGroup, given: Mapping[str, bytes]) -> None
     """
     assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
     turn.result.records.append(group_metadata_record(group, assignments))
+    size_bytes = sum(map(len, assignments.values()))
+    if turn.is_too_large() or not turn.memory.admits(size_bytes, size_bytes, turn.now_ms):
+        turn.result.records.clear()
+        _settle(turn, group, lambda member: sync_refused(ErrorCode.UNKNOWN_SERVER_ERROR))
+        rebalance.prepare(turn, group)
+    else:
+        if group.rebalancing_since_ms is not None:
+            turn.counts.rebalance_ms.observe(turn.now_ms - group.rebalancing_since_ms)
+            group.rebalancing_since_ms = None
+        _settle(turn, group, lambda member: assigned(group, assignments[member.member_id]))
+
+
+def _settle(turn: Turn, group: ClassicGroup, answer: Callable[[Member], SyncGroupResponse]) -> None:
     for member in group.members.values():
-        seat = turn.room.rise(group.syncing, member.member_id)
+        seat = turn.room.release(group.syncing, member.member_id)
         if seat is not None:
-            turn.answer_seat(seat, assigned(group, assignments[member.member_id]))
+            turn.answer_seat(seat, answer(member))
             sessions.keep_alive(turn, group, member)

@@ -22,14 +22,47 @@ from penstock.core.wire.api.offset_commit import (
 
 TOPIC_IDS_FROM = 10
 _DEFAULT_RETENTION = -1
+_COMMIT_BYTES_MIN = 40
+"""Of a committed offset's record without the names in it."""
 
 
 def commit(
     turn: Turn, topics: TopicLookup, request: OffsetCommitRequest, version: int, refusal: ErrorCode
 ) -> OffsetCommitResponse:
-    """Commit what can be committed. `refusal` is what the group says to this sender, for every existing partition."""
-    return OffsetCommitResponse(
+    """Commit what can be committed, in one batch. `refusal` is what the group says to this sender, for every existing
+    partition."""
+    if _commit_bytes_min(request) > turn.settings.batch_bytes_max:
+        return _refused(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+    response = OffsetCommitResponse(
         topics=[_commit_topic(turn, topics, request, topic, version, refusal) for topic in request.topics]
+    )
+    if turn.is_too_large():
+        # Nothing but the records says that there was a commit.
+        turn.result.records.clear()
+        return _refused(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+    return response
+
+
+def _commit_bytes_min(request: OffsetCommitRequest) -> int:
+    """What writing a commit down takes at least, without a look at each offset."""
+    each = _COMMIT_BYTES_MIN + len(request.group_id)
+    return sum((each + len(topic.name)) * len(topic.partitions) for topic in request.topics)
+
+
+def _refused(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
+    """The answer to a commit that may be very large, of which nothing is taken."""
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=code)
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
     )
 
 

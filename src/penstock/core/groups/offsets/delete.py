@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.groups.kinds import Group
+from penstock.core.groups.group import Group
+from penstock.core.groups.offsets.pending import PendingOffsets
 from penstock.core.groups.offsets.records import offset_tombstone
 from penstock.core.groups.offsets.store import CommittedOffset, OffsetStore
 from penstock.core.groups.topics import NO_TOPIC_ID, TopicLookup
@@ -20,35 +21,47 @@ from penstock.core.wire.api.offset_delete import (
 
 
 def delete(
-    turn: Turn, store: OffsetStore, topics: TopicLookup, group: Group, request: OffsetDeleteRequest
+    turn: Turn,
+    store: OffsetStore,
+    pending: PendingOffsets,
+    topics: TopicLookup,
+    group: Group,
+    request: OffsetDeleteRequest,
 ) -> OffsetDeleteResponse:
-    """What an administrator asks for, except for topics that the group still reads."""
-    return OffsetDeleteResponse(topics=[_delete_topic(turn, store, topics, group, topic) for topic in request.topics])
+    """What an administrator asks for, except for topics that the group still reads. What a transaction has written goes
+    as well."""
+    return OffsetDeleteResponse(
+        topics=[_delete_topic(turn, store, pending, topics, group, topic) for topic in request.topics]
+    )
 
 
-def delete_all(turn: Turn, store: OffsetStore, group_id: str) -> None:
-    for topic, commits in store.of_group(group_id).items():
-        for partition in commits:
-            turn.result.records.append(offset_tombstone(group_id, topic, partition))
+def delete_all(turn: Turn, store: OffsetStore, pending: PendingOffsets, group_id: str) -> None:
+    places = dict.fromkeys((topic, index) for topic, commits in store.of_group(group_id).items() for index in commits)
+    places.update(dict.fromkeys(pending.of_group(group_id)))
+    for topic, partition in places:
+        turn.result.records.append(offset_tombstone(group_id, topic, partition))
 
 
-def delete_of_topic(turn: Turn, store: OffsetStore, topic: str, topic_id: bytes, group_ids: Iterable[str]) -> None:
-    """A topic is gone; commits for a later topic of the same name stay."""
+def delete_of_topics(turn: Turn, store: OffsetStore, removed: Mapping[str, bytes], group_ids: Iterable[str]) -> None:
+    """Topics are gone, by name and id; commits for a later topic of the same name stay."""
     for group_id in group_ids:
-        for partition, committed in store.of_group(group_id).get(topic, {}).items():
-            if committed.topic_id in (NO_TOPIC_ID, topic_id):
-                turn.result.records.append(offset_tombstone(group_id, topic, partition))
+        by_topic = store.of_group(group_id)
+        for topic in [each for each in by_topic if each in removed]:
+            for partition, committed in by_topic[topic].items():
+                if committed.topic_id in (NO_TOPIC_ID, removed[topic]):
+                    turn.result.records.append(offset_tombstone(group_id, topic, partition))
         if turn.has_swept_enough():
             break
 
 
-def delete_expired(turn: Turn, store: OffsetStore, group: Group) -> bool:
-    """Expire what is due; True when nothing of the group remains."""
-    remains = False
+def delete_expired(turn: Turn, store: OffsetStore, pending: PendingOffsets, group: Group) -> bool:
+    """Expire what is due, unless a transaction may change it; True when nothing of the group remains."""
+    remains = any(True for _ in pending.of_group(group.group_id))
     for topic, commits in store.of_group(group.group_id).items():
         in_use = group.is_subscribed_to(topic)
         for partition, committed in commits.items():
-            if in_use or not _is_expired(turn, group, committed):
+            kept = in_use or not _is_expired(turn, group, committed)
+            if kept or pending.has(group.group_id, topic, partition):
                 remains = True
             else:
                 turn.result.records.append(offset_tombstone(group.group_id, topic, partition))
@@ -65,7 +78,12 @@ def _is_expired(turn: Turn, group: Group, committed: CommittedOffset) -> bool:
 
 
 def _delete_topic(
-    turn: Turn, store: OffsetStore, topics: TopicLookup, group: Group, topic: OffsetDeleteRequestTopic
+    turn: Turn,
+    store: OffsetStore,
+    pending: PendingOffsets,
+    topics: TopicLookup,
+    group: Group,
+    topic: OffsetDeleteRequestTopic,
 ) -> OffsetDeleteResponseTopic:
     commits = store.of_group(group.group_id).get(topic.name, {})
     partition_count = topics.partition_count(topic.name) or 0
@@ -78,7 +96,7 @@ def _delete_topic(
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         elif in_use:
             code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
-        elif index in commits:
+        elif index in commits or pending.has(group.group_id, topic.name, index):
             turn.result.records.append(offset_tombstone(group.group_id, topic.name, index))
         answers.append(OffsetDeleteResponsePartition(partition_index=index, error_code=code))
     return OffsetDeleteResponseTopic(name=topic.name, partitions=answers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.groups.offsets.store import CommittedOffset
-from penstock.core.groups.records import TAG_BYTES, record, tag_of, tombstone
+from penstock.core.groups.records import TAG_BYTES, encode_key, record, tag_of, tombstone
 from penstock.core.rsm.result import KeyValue
 from penstock.core.wire.stored.classic_group import LegacyOffsetCommitKey, OffsetCommitKey, OffsetCommitValue
 
@@ -13,6 +13,8 @@ _VALUE_VERSION = 4
 # Only this version can hold an expiry of its own; clients stopped asking for one with OffsetCommit 5.
 _EXPIRING_VALUE_VERSION = 1
 _NO_TIMESTAMP = -1
+_EMPTY_PLACE_BYTES = 6
+"""The length of a topic's name, and a partition's index."""
 
 
 def offset_record(group_id: str, topic: str, partition: int, commit: CommittedOffset) -> KeyValue:
@@ -30,6 +32,15 @@ def offset_record(group_id: str, topic: str, partition: int, commit: CommittedOf
 
 def offset_tombstone(group_id: str, topic: str, partition: int) -> KeyValue:
     return tombstone(OffsetCommitKey(group=group_id, topic=topic, partition=partition))
+
+
+def offset_key(group_id: str, topic: str, partition: int) -> bytes:
+    return encode_key(OffsetCommitKey(group=group_id, topic=topic, partition=partition))
+
+
+def group_prefix(group_id: str) -> bytes:
+    """How the keys of all offsets of a group begin."""
+    return offset_key(group_id, "", 0)[:-_EMPTY_PLACE_BYTES]
 
 
 def decode_offset_key(key: bytes) -> OffsetCommitKey:

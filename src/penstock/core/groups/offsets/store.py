@@ -46,5 +46,8 @@ class OffsetStore:
         if not by_topic:
             self._by_group.pop(group_id, None)
 
+    def clear(self) -> None:
+        self._by_group.clear()
+
     def of_group(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
         return self._by_group.get(group_id, _NOTHING)

@@ -1,103 +1,77 @@
-"""The controller of a node: it has a term while its node leads the metadata log, and answers only then."""
+"""The controller of a node: it is active while its node leads the metadata log, and decides only then.
+
+Every decision about the cluster is made here, on a node that stands alone as well: an API says what the active
+controller does with its request (`Api.decide`), and whoever has such a request hands it to `handle`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.node.controller.chores import Chores
-from penstock.core.node.controller.membership import Membership
-from penstock.core.node.controller.opening import opening_records
-from penstock.core.node.controller.plans import PLANS, carry_out, elect_leaders
-from penstock.core.node.controller.ports import Answered, Host, Ledger, Surroundings
-from penstock.core.node.controller.rebalancing import Rebalancer
-from penstock.core.node.controller.refusals import refused
-from penstock.core.node.controller.term import Term
-from penstock.core.wire.api.broker_heartbeat import BrokerHeartbeatRequest
-from penstock.core.wire.api.broker_registration import BrokerRegistrationRequest
-from penstock.core.wire.api.elect_leaders import ElectLeadersRequest
-from penstock.core.wire.api.unregister_broker import UnregisterBrokerRequest
+from penstock.core.node.controller.active import ActiveController
+from penstock.core.node.controller.deciding import Decides
+from penstock.core.node.controller.ports import Answered, Asked, ControllerContext, Host, Ledger, MutationQuota
 from penstock.core.wire.schema import Request
-
-
-class _Reign:
-    """A term, and who works in it."""
-
-    __slots__ = ("chores", "membership", "rebalancer", "term")
-
-    def __init__(self, host: Host, ledger: Ledger, around: Surroundings) -> None:
-        self.term = Term(host, ledger, around)
-        opening = opening_records(self.term.image, host.settings)
-        if opening:
-            self.term.commit(opening, lambda code: None)
-        self.membership = Membership(self.term)
-        self.chores = Chores(self.term)
-        self.rebalancer = Rebalancer(self.term)
 
 
 class Controller:
     """Requests as values in, responses out, once what they say is committed."""
 
-    def __init__(self, host: Host, ledger: Ledger, around: Surroundings) -> None:
+    def __init__(self, host: Host, ledger: Ledger, around: ControllerContext, apis: Mapping[int, Decides]) -> None:
         self._host = host
         self._ledger = ledger
         self._around = around
-        self._reign: _Reign | None = None
+        self._apis = apis
+        self._active: ActiveController | None = None
 
     @property
     def is_active(self) -> bool:
-        return self._reign is not None
+        return self._active is not None
 
     def lead(self) -> None:
         """This node leads the metadata log from now on, or in one more epoch: everything begins anew."""
         self.follow()
-        self._reign = _Reign(self._host, self._ledger, self._around)
+        self._active = ActiveController(self._host, self._ledger, self._around)
 
     def follow(self) -> None:
         """Another node leads, or nobody does."""
-        reign, self._reign = self._reign, None
-        if reign is not None:
-            reign.term.end()
+        active, self._active = self._active, None
+        if active is not None:
+            active.term.end()
 
-    def handle(self, request: Request, version: int, done: Answered) -> None:
-        """Answer one request of a controller's own: brokers that live with it, and administration of partitions."""
-        reign = self._reign
-        if reign is None:
-            done(refused(request, version, ErrorCode.NOT_CONTROLLER))
+    def handle(
+        self,
+        request: Request,
+        version: int,
+        done: Answered,
+        quota: MutationQuota | None = None,
+        requester: str = "",
+    ) -> None:
+        """Answer one request of those that the controller decides."""
+        api = self._apis[request.KEY]
+        asked = Asked(request, version, done, api.refuse, quota, requester)
+        active = self._active
+        if active is None:
+            asked.refuse(ErrorCode.NOT_CONTROLLER)
             return
+        assert api.decide is not None, f"{type(request).__name__} is not for the controller"
         try:
-            _decide(reign, request, version, done)
+            api.decide(active, asked)
         except ApiError as error:
-            done(refused(request, version, error.code, error.message))
+            asked.refuse(error.code, error.message)
 
     def met(self, broker_id: int, connection: object) -> None:
         """A broker has spoken over a connection."""
-        if self._reign is not None:
-            self._reign.membership.met(broker_id, connection)
+        if self._active is not None:
+            self._active.membership.met(broker_id, connection)
 
     def lost(self, connection: object) -> None:
         """A connection of anybody closed."""
-        if self._reign is not None:
-            self._reign.membership.lost(connection)
+        if self._active is not None:
+            self._active.membership.lost(connection)
 
     def refused(self, host: str, port: int) -> None:
         """Nobody listens at an address."""
-        if self._reign is not None:
-            self._reign.membership.refused(host, port)
-
-
-def _decide(reign: _Reign, request: Request, version: int, done: Answered) -> None:
-    plan = PLANS.get(type(request))
-    if plan is not None:
-        carry_out(reign.term, plan, request, version, done)
-    else:
-        _OTHERS[type(request)](reign, request, version, done)
-
-
-_OTHERS: dict[type[Request], Callable[[_Reign, Any, int, Answered], None]] = {
-    BrokerRegistrationRequest: lambda reign, *rest: reign.membership.register(*rest),
-    BrokerHeartbeatRequest: lambda reign, *rest: reign.membership.beat(*rest),
-    UnregisterBrokerRequest: lambda reign, *rest: reign.membership.unregister(*rest),
-    ElectLeadersRequest: lambda reign, *rest: elect_leaders(reign.term, *rest),
-}
+        if self._active is not None:
+            self._active.membership.refused(host, port)

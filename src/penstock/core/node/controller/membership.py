@@ -15,8 +15,7 @@ from penstock.core.metadata.moving import marking
 from penstock.core.metadata.registration import Caller, plan_registration, plan_unregistration
 from penstock.core.metadata.sweep import Sweep
 from penstock.core.node.controller.pace import Pace
-from penstock.core.node.controller.ports import Answered
-from penstock.core.node.controller.refusals import refused
+from penstock.core.node.controller.ports import Asked
 from penstock.core.node.controller.term import Term
 from penstock.core.wire.api.broker_heartbeat import BrokerHeartbeatRequest
 from penstock.core.wire.api.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
@@ -60,26 +59,28 @@ class Membership:
 
     # What brokers say
 
-    def register(self, request: BrokerRegistrationRequest, version: int, done: Answered) -> None:
+    def register(self, asked: Asked) -> None:
         term = self._term
+        request: BrokerRegistrationRequest = asked.request
         self._advance()
         is_connected = request.broker_id in self._met
-        caller = Caller(term.around.cluster_id, version, term.image.offset + 1, is_connected)
+        caller = Caller(term.around.cluster_id, asked.version, term.image.offset + 1, is_connected)
         sweep, epoch = plan_registration(term.image, term.settings, self._heartbeats, request, caller)
 
         def registered(code: ErrorCode) -> None:
             if code is not ErrorCode.NONE:
-                done(refused(request, version, code))
+                asked.refuse(code)
                 return
             self._sessions.lengthen(self._pace.session_ms)
-            done(BrokerRegistrationResponse(broker_epoch=epoch))
+            asked.answer(BrokerRegistrationResponse(broker_epoch=epoch))
 
         # A broker that the cluster has never heard of is marked, so that it gets its share whoever controls then.
         welcome = Sweep(term.image, None, lambda *_: [], closing=marking(term.image, request.broker_id))
         term.sweep([sweep, welcome], registered)
 
-    def beat(self, request: BrokerHeartbeatRequest, version: int, done: Answered) -> None:
+    def beat(self, asked: Asked) -> None:
         term = self._term
+        request: BrokerHeartbeatRequest = asked.request
         self._advance()
         answer, state, sweeps = self._heartbeats.beat(term.image, term.settings, request)
         self._sessions.forget(term.around.own_broker_id)
@@ -90,19 +91,26 @@ class Membership:
                 self._heartbeats.handed_over(request.broker_id, request.broker_epoch, term.image.offset)
             # Who cannot be sure to lead must not tell a broker that it serves: another one may have fenced it.
             told = code if code is not ErrorCode.NONE or self._surely_leads() else ErrorCode.NOT_CONTROLLER
-            done(answer if told is ErrorCode.NONE else refused(request, version, told))
+            if told is ErrorCode.NONE:
+                asked.answer(answer)
+            else:
+                asked.refuse(told)
 
         term.sweep(sweeps, swept)
 
-    def unregister(self, request: UnregisterBrokerRequest, version: int, done: Answered) -> None:
+    def unregister(self, asked: Asked) -> None:
         term = self._term
+        request: UnregisterBrokerRequest = asked.request
         self._advance()
         if request.broker_id == term.around.own_broker_id:
             raise ApiError(ErrorCode.INVALID_REQUEST, f"Broker {request.broker_id} is alive: it is this very process.")
         sweep = plan_unregistration(term.image, term.settings, self._heartbeats, request.broker_id)
 
         def unregistered(code: ErrorCode) -> None:
-            done(UnregisterBrokerResponse(error_message=None) if code is ErrorCode.NONE else refused(request, 0, code))
+            if code is ErrorCode.NONE:
+                asked.answer(UnregisterBrokerResponse(error_message=None))
+            else:
+                asked.refuse(code)
 
         term.sweep([sweep], unregistered)
 
@@ -160,7 +168,7 @@ class Membership:
 
     def _fence(self, broker: BrokerImage, sweep: Sweep | None, why: str) -> None:
         if sweep is not None:
-            self._term.host.log("warning", f"broker {broker.id} is fenced: {why}")
+            self._term.host.log("warning", "controller", f"broker {broker.id} is fenced: {why}")
             self._term.sweep([sweep], partial(self._fenced, broker))
 
     def _fenced(self, broker: BrokerImage, code: ErrorCode) -> None:

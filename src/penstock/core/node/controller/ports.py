@@ -3,72 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.base.settings import BrokerSettings
-from penstock.core.base.steps import Tasks
 from penstock.core.base.values import frozen
 from penstock.core.metadata.image import Image
-from penstock.core.node.deadlines import Deadlines
+from penstock.core.node import host
 from penstock.core.wire.schema import Response, StoredRecord
 
-Committed = Callable[[ErrorCode], None]
+OnCommitted = Callable[[ErrorCode], None]
 Answered = Callable[[Response], None]
+Refuse = Callable[[Any, int, ErrorCode, str | None], Response]
+
+
+class MutationQuota(Protocol):
+    """How many changes of partitions one client may ask for."""
+
+    @property
+    def rest_ms(self) -> int:
+        """How long its client is to rest."""
+        ...
+
+    def take(self, changes: int, *, strict: bool) -> bool:
+        """Whether so many may be made. A client that knows no code for a refusal is served, and rests afterwards."""
+        ...
+
+
+@frozen
+class Asked:
+    """One request that the active controller answers, and the way to answer it: once, when it is sure."""
+
+    request: Any
+    version: int
+    answer: Answered
+    _refuse: Refuse
+    quota: MutationQuota | None = None
+    requester: str = ""
+    """The principal that asks."""
+
+    def refuse(self, code: ErrorCode, message: str | None = None) -> None:
+        self.answer(self._refuse(self.request, self.version, code, message))
 
 
 class Ledger(Protocol):
     """The metadata log, as the one who leads it sees it."""
 
     @property
-    def latest(self) -> Image:
+    def uncommitted_image(self) -> Image:
         """What is committed, and what was submitted since."""
         ...
 
     @property
     def is_settled(self) -> bool:
-        """Whether all that `latest` has is committed."""
+        """Whether all that `uncommitted_image` has is committed."""
         ...
 
-    def submit(self, records: Sequence[StoredRecord], now_ms: int, done: Committed) -> None:
+    def submit(self, records: Sequence[StoredRecord], now_ms: int, done: OnCommitted) -> None:
         """Append records as one atomic batch; `done` says what became of them, once that is sure."""
         ...
 
-    def when_settled(self, done: Committed) -> None:
-        """Call once all that `latest` has now is committed; only while it is not."""
+    def when_settled(self, done: OnCommitted) -> None:
+        """Call once all that `uncommitted_image` has now is committed; only while it is not."""
         ...
 
 
-class Host(Protocol):
+class Host(host.Host, Protocol):
     """The node: its time, its settings, its timers and its voice."""
-
-    @property
-    def now_ms(self) -> int: ...
-
-    @property
-    def now_us(self) -> int:
-        """By the clock that nobody can set."""
-        ...
-
-    @property
-    def settings(self) -> BrokerSettings: ...
 
     @property
     def disk_full(self) -> bool:
         """Whether producers are refused for want of room."""
         ...
 
-    @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def deadlines(self) -> Deadlines: ...
-
-    def log(self, level: str, text: str) -> None: ...
+    def new_id(self) -> bytes: ...
 
 
 @frozen
-class Surroundings:
+class ControllerContext:
     """Who this controller is, and whom it can ask beside its log."""
 
     node_id: int
@@ -85,6 +96,10 @@ class Surroundings:
     """Whether the voters are kept in the log (1) or in everybody's settings (0)."""
     upgrade_voters: Callable[[], ErrorCode] = lambda: ErrorCode.INVALID_UPDATE_VERSION
     """Keep the voters in the log from now on."""
+    hand_over: Callable[[], None] = lambda: None
+    """Let another voter lead the metadata log, and so control the cluster."""
+    bootstrap: Iterable[StoredRecord] = ()
+    """The first records of a cluster that has none."""
     has_broker: bool = True
     """Whether this process is a broker as well."""
 

@@ -120,13 +120,17 @@ class Rebalancer:
             self._lead_where_preferred()
         elif unrest(term.image) is None:
             copies = sum(len(shift.coming) for shift in shifts)
-            term.host.log("info", f"balancing: {len(shifts)} partitions get other replicas, {copies} copies are made")
+            term.host.log(
+                "info",
+                "controller",
+                f"balancing: {len(shifts)} partitions get other replicas, {copies} copies are made",
+            )
             self._is_moving = True
             term.commit(beginning(term.image, term.settings, shifts), self._begun)
 
     def _begun(self, code: ErrorCode) -> None:
         if code is not ErrorCode.NONE and not self._term.is_over:
-            self._term.host.log("warning", f"balancing: the moves could not be written ({code.name})")
+            self._term.host.log("warning", "controller", f"balancing: the moves could not be written ({code.name})")
 
     def _lead_where_preferred(self) -> None:
         """Once replicas have arrived, leaders follow without waiting for the next general look."""

@@ -13,7 +13,7 @@ from penstock.core.base.ports import Pause, Steps
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.metadata.image import Image
 from penstock.core.metadata.sweep import Sweep
-from penstock.core.node.controller.ports import Committed, Host, Ledger, Surroundings
+from penstock.core.node.controller.ports import ControllerContext, Host, Ledger, OnCommitted
 from penstock.core.node.deadlines import Deadline
 from penstock.core.wire.schema import StoredRecord
 
@@ -21,7 +21,7 @@ from penstock.core.wire.schema import StoredRecord
 class Term:
     """The controller's way to its log. Once the term is over, whoever still waits hears NOT_CONTROLLER."""
 
-    def __init__(self, host: Host, ledger: Ledger, around: Surroundings) -> None:
+    def __init__(self, host: Host, ledger: Ledger, around: ControllerContext) -> None:
         self.host = host
         self.around = around
         self._ledger = ledger
@@ -30,7 +30,7 @@ class Term:
 
     @property
     def image(self) -> Image:
-        return self._ledger.latest
+        return self._ledger.uncommitted_image
 
     @property
     def settings(self) -> BrokerSettings:
@@ -60,7 +60,7 @@ class Term:
 
         self._timers[name] = self.host.deadlines.at(self.host.now_ms + delay_ms, due)
 
-    def commit(self, records: Sequence[StoredRecord], done: Committed) -> None:
+    def commit(self, records: Sequence[StoredRecord], done: OnCommitted) -> None:
         """Call once the records are committed. Where there are none, what was decided rests on what others have
         submitted, and must not be heard before that is sure."""
         if self.is_over:
@@ -72,7 +72,7 @@ class Term:
         else:
             self._ledger.when_settled(done)
 
-    def sweep(self, sweeps: Iterable[Sweep], done: Committed = lambda code: None) -> None:
+    def sweep(self, sweeps: Iterable[Sweep], done: OnCommitted = lambda code: None) -> None:
         """Do all that the sweeps say, one after the other; `done` once it is committed. What fits into a turn is done
         in this one."""
         wanted = list(sweeps)
@@ -81,7 +81,7 @@ class Term:
         else:
             self.commit((), done)
 
-    def _sweep(self, sweeps: list[Sweep], done: Committed) -> Steps[None]:
+    def _sweep(self, sweeps: list[Sweep], done: OnCommitted) -> Steps[None]:
         failures: list[ErrorCode] = []
 
         def written(code: ErrorCode) -> None:

@@ -1,16 +1,67 @@
-"""Answers that carry bytes of the log or of a snapshot, which are read when they are sent."""
+"""What an answer of Raft still needs: bytes of the log or of a snapshot, which are read when they are sent; and a form
+that its version has."""
 
 from __future__ import annotations
+
+from typing import Final
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import FileFailure, Read, Steps
 from penstock.core.log.log import Log
 from penstock.core.node.quorum.snapshot_files import SnapshotFiles
+from penstock.core.node.serving.slots import Answerable
 from penstock.core.raft.decisions import Answer, LogRange, SnapshotRange
 from penstock.core.raft.raft import Raft
-from penstock.core.wire.api.fetch import FetchResponse
-from penstock.core.wire.api.fetch_snapshot import FetchSnapshotResponse
-from penstock.core.wire.schema import Response
+from penstock.core.wire import Message
+from penstock.core.wire.api.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
+from penstock.core.wire.api.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
+from penstock.core.wire.api.fetch import FetchRequest, FetchResponse
+from penstock.core.wire.api.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from penstock.core.wire.api.vote import VoteRequest, VoteResponse
+from penstock.core.wire.schema import Request, Response
+
+LEADER_IS_WHERE_SINCE: Final[dict[type[Request], int]] = {
+    VoteRequest: 1,
+    BeginQuorumEpochRequest: 1,
+    EndQuorumEpochRequest: 1,
+    FetchSnapshotRequest: 1,
+    FetchRequest: 16,
+}
+"""From which version on the answer says at which address the leader is."""
+_TELLING: Final = (
+    VoteResponse,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochResponse,
+    FetchSnapshotResponse,
+    FetchResponse,
+)
+
+
+class OldTicket(Answerable):
+    """Somebody who asks in a version that has no room for that."""
+
+    __slots__ = ("_ticket",)
+
+    def __init__(self, ticket: Answerable) -> None:
+        self._ticket = ticket
+
+    @property
+    def gone(self) -> bool:
+        return self._ticket.gone
+
+    @property
+    def line(self) -> object:
+        return self._ticket.line
+
+    def reply(self, message: Message) -> None:
+        assert isinstance(message, _TELLING), "only these say it"
+        message.node_endpoints = []
+        self._ticket.reply(message)
+
+
+def ticket_for(ticket: Answerable, request: Request, version: int) -> Answerable:
+    """Whom Raft is to answer."""
+    return OldTicket(ticket) if version < LEADER_IS_WHERE_SINCE.get(type(request), 0) else ticket
 
 
 def answer_with_body(answer: Answer, log: Log, files: SnapshotFiles, raft: Raft) -> Steps[Response]:

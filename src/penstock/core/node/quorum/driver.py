@@ -8,29 +8,31 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
+from typing import Final, Protocol, TypeGuard
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import FileFailure, Pause, Steps
 from penstock.core.log.durable import SyncFailed
 from penstock.core.log.log import Log
 from penstock.core.node.deadlines import Deadline
-from penstock.core.node.link import Address
-from penstock.core.node.links import RAFT
+from penstock.core.node.links.link import Address
+from penstock.core.node.links.purposes import FETCHING, RAFT
 from penstock.core.node.quorum import state_file
-from penstock.core.node.quorum.answering import answer_with_body
+from penstock.core.node.quorum.answering import answer_with_body, ticket_for
 from penstock.core.node.quorum.patience import Patient
+from penstock.core.node.quorum.ports import QuorumHost
 from penstock.core.node.quorum.raft_log import MetadataLog
 from penstock.core.node.quorum.snapshot_files import Loaded, SnapshotFiles
-from penstock.core.node.slots import Answerable
+from penstock.core.node.quorum.synced_note import SyncedNote
+from penstock.core.node.serving.slots import Answerable
 from penstock.core.raft.decisions import (
     Answer,
     Committed,
     Contradiction,
     Install,
-    LeaderIs,
     NotLeader,
     Ready,
+    Rebuilt,
     Send,
     Truncate,
     WriteChunk,
@@ -43,10 +45,6 @@ from penstock.core.wire.api.fetch import FetchRequest
 from penstock.core.wire.api.fetch_snapshot import FetchSnapshotRequest
 from penstock.core.wire.schema import Request, Response
 
-if TYPE_CHECKING:
-    from penstock.core.node.node import Node
-
-FETCHING: Final = "raft-fetch"
 """Fetches wait at the leader, and whatever came behind them on the same connection would wait too."""
 RETRY_MS: Final = 1_000
 """Until a full disk is tried again."""
@@ -65,17 +63,19 @@ class Owner(Protocol):
     def flush_failed(self) -> None: ...
     def written(self) -> None: ...
     def turned(self) -> None: ...
+    def rebuilt(self, offset: int) -> None: ...
 
 
-class Driver:
+class RaftDriver:
     """One Raft at work."""
 
-    def __init__(self, node: Node, log: Log, files: SnapshotFiles, owner: Owner) -> None:
+    def __init__(self, node: QuorumHost, log: Log, files: SnapshotFiles, owner: Owner, noted_offset: int) -> None:
         self._node = node
         self._log = log
         self._files = files
         self._owner = owner
         self.raft_log = MetadataLog(log)
+        self.note = SyncedNote(node, log, noted_offset)
         self._raft: Raft | None = None
         # Raft's time begins with the wall clock's and runs with the one that nobody can set.
         self._offset_ms = node.now_ms - node.now_us // 1000
@@ -111,7 +111,7 @@ class Driver:
 
     def end(self) -> None:
         """Hand leadership over, and do nothing any more."""
-        self._tell(lambda raft: raft.resign(self.now_ms))
+        self.resign()
         self._is_ended = True
         if self._deadline is not None:
             self._deadline.cancel()
@@ -119,7 +119,8 @@ class Driver:
     # Events
 
     def handle(self, ticket: Answerable, request: Request, version: int) -> None:
-        self._tell(lambda raft: raft.handle(ticket, request, version, self.now_ms, ticket.line))
+        asking = ticket_for(ticket, request, version)
+        self._tell(lambda raft: raft.handle(asking, request, version, self.now_ms, asking.line))
 
     def refused(self, address: Address) -> None:
         self._tell(lambda raft: raft.on_refused(address.host, address.port, self.now_ms))
@@ -131,6 +132,7 @@ class Driver:
         epoch = raft.led_epoch
         if epoch is None or isinstance(raft.append(values, epoch, self.now_ms, timestamp_ms), NotLeader):
             return ErrorCode.NOT_CONTROLLER
+        self._node.metrics.metadata_rates.appended(len(values), self._log.end_offset, self._node.now_us)
         self.pump()
         return ErrorCode.NONE
 
@@ -138,6 +140,10 @@ class Driver:
         code = self.raft.upgrade_voters(self.now_ms)
         self.pump()
         return code
+
+    def resign(self) -> None:
+        """Hand leadership over, if it is ours."""
+        self._tell(lambda raft: raft.resign(self.now_ms))
 
     def made(self, snapshot: Snapshot) -> None:
         """The owner has made a snapshot."""
@@ -215,9 +221,12 @@ class Driver:
             self._answer(answer)
         for news in ready.news:
             if isinstance(news, Committed):
+                leads = self.raft.led_epoch is not None
+                self._node.metrics.metadata_rates.committed(news.offset, self._node.now_us, leads=leads)
                 self._owner.committed(news.offset)
+            elif isinstance(news, Rebuilt):
+                self._owner.rebuilt(news.offset)
             else:
-                assert isinstance(news, LeaderIs)
                 self._owner.leader_is(news.leader_id, news.epoch)
         if ready.drop_before is not None:
             self._owner.drop_before(ready.drop_before)
@@ -241,7 +250,9 @@ class Driver:
     def _saved(self, election: ElectionState, outcome: object) -> None:
         if _may_pass(outcome):
             # The old state is still there, and nothing is said until the new one is.
-            self._node.log("error", f"the state of the election cannot be saved and will be tried again: {outcome}")
+            self._node.log(
+                "error", "quorum", f"the state of the election cannot be saved and will be tried again: {outcome}"
+            )
             self._try_again(lambda: self._save(election))
         elif isinstance(outcome, Exception):
             self._fail(outcome)
@@ -273,7 +284,9 @@ class Driver:
         if isinstance(decision, Truncate):
             while self._log.is_writing:
                 yield Pause()
+            yield from self.note.lower(decision.offset)
             yield from self._log.truncate_to(decision.offset)
+            self.note.release()
             self.raft_log.take_losses()
             self._node.metrics.metadata_truncations += 1
             self._tell(lambda raft: raft.on_truncated(self.now_ms))
@@ -287,7 +300,9 @@ class Driver:
         self._is_storing = False
         if _may_pass(outcome) and (self._begun is None or outcome.lacks_room):
             if not self._lacks_room:
-                self._node.log("error", f"metadata from the leader cannot be stored and will be tried again: {outcome}")
+                self._node.log(
+                    "error", "quorum", f"metadata from the leader cannot be stored and will be tried again: {outcome}"
+                )
             self._lacks_room = True
             self._try_again(self._begin_storing)
         elif isinstance(outcome, Exception):
@@ -317,6 +332,7 @@ class Driver:
             self._owner.flush_failed()
             self._fail(outcome)
         else:
+            self.note.advance()
             self._tell(lambda raft: raft.on_synced(self.now_ms))
 
     # Speaking

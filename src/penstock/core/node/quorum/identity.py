@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from penstock.core.base.endpoints import Endpoint
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.metadata.storage import Meta, uuid_bytes
-from penstock.core.raft.ids import Destination, Endpoint, Endpoints, ReplicaKey
+from penstock.core.node.quorum.ports import Named
+from penstock.core.raft.ids import Destination, Endpoints, ReplicaKey
 from penstock.core.raft.settings import KRAFT_VERSIONS, Local, RaftSettings
 from penstock.core.raft.voters import Voter, VoterSet, static_voters
 from penstock.core.wire.fields import ZERO_UUID
-
-if TYPE_CHECKING:
-    from penstock.core.node.node import Node
 
 FETCH_WAIT_MS_MAX: Final = 500
 FETCHES_PER_TIMEOUT: Final = 5
@@ -23,15 +22,15 @@ _LOOPBACKS: Final = frozenset({LOOPBACK, "127.0.0.1", "::1"})
 Addresses = dict[int, tuple[str, int]]
 
 
-def local_of(node: Node, meta: Meta) -> Local:
+def local_of(node: Named, meta: Meta) -> Local:
     """This node's replica of the metadata log. One that is no controller observes, and never votes."""
     settings = node.settings
     return Local(
         meta.cluster_id,
         ReplicaKey(node.node_id, uuid_bytes(meta.directory_id) if meta.directory_id else ZERO_UUID),
-        _listener(settings),
+        listener_of(settings),
         endpoints_of(settings, node.host_name),
-        _bootstrap(settings),
+        bootstrap_of(settings),
         can_vote=settings.is_controller,
     )
 
@@ -40,7 +39,7 @@ def endpoints_of(settings: BrokerSettings, host_name: str | None) -> Endpoints:
     """Where other controllers find this one; whoever listens everywhere is found by the name of its machine."""
     fixed = _fixed_voters(settings).get(settings.node_id)
     if fixed is not None:
-        return (Endpoint(_listener(settings), *fixed),)
+        return (Endpoint(listener_of(settings), *fixed),)
     points = settings.listeners.advertised_controller
     return tuple(Endpoint(point.name, point.host or host_name or LOOPBACK, point.port) for point in points)
 
@@ -51,7 +50,7 @@ def voters_of(settings: BrokerSettings) -> VoterSet:
     if not fixed and is_founder(settings):
         own = settings.listeners.controller[0]
         fixed = {settings.node_id: (own.host or LOOPBACK, own.port)}
-    return static_voters(_listener(settings), fixed)
+    return static_voters(listener_of(settings), fixed)
 
 
 def founding_voters(settings: BrokerSettings, directory_id: bytes, host_name: str | None) -> VoterSet:
@@ -86,7 +85,15 @@ def raft_settings(settings: BrokerSettings) -> RaftSettings:
     )
 
 
-def _listener(settings: BrokerSettings) -> str:
+def bootstrap_of(settings: BrokerSettings) -> tuple[Destination, ...]:
+    """Whom to ask who leads. They are known by their address alone, hence the numbers that no node has."""
+    given = settings["controller.quorum.bootstrap.servers"]
+    servers = [_address(server) for server in given if not _is_own(settings, server)]
+    fixed = [address for voter, address in _fixed_voters(settings).items() if voter != settings.node_id]
+    return tuple(Destination(-2 - number, host, port) for number, (host, port) in enumerate(servers or fixed))
+
+
+def listener_of(settings: BrokerSettings) -> str:
     name: str = settings["controller.listener.names"][0]
     return name.upper()
 
@@ -109,11 +116,3 @@ def _is_own(settings: BrokerSettings, server: str) -> bool:
     host, port = _address(server)
     points = (*settings.listeners.controller, *settings.listeners.advertised_controller)
     return any(port == point.port and (host in _LOOPBACKS or host == point.host) for point in points)
-
-
-def _bootstrap(settings: BrokerSettings) -> tuple[Destination, ...]:
-    """Whom to ask who leads. They are known by their address alone, hence the numbers that no node has."""
-    given = settings["controller.quorum.bootstrap.servers"]
-    servers = [_address(server) for server in given if not _is_own(settings, server)]
-    fixed = [address for voter, address in _fixed_voters(settings).items() if voter != settings.node_id]
-    return tuple(Destination(-2 - number, host, port) for number, (host, port) in enumerate(servers or fixed))

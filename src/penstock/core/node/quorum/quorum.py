@@ -8,7 +8,7 @@ falls back to what is committed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import Pause, Steps
@@ -18,12 +18,15 @@ from penstock.core.metadata.fold import Delta, fold
 from penstock.core.metadata.framing import decode_record
 from penstock.core.metadata.image import Image
 from penstock.core.node.folding import Batches, read_slice
-from penstock.core.node.link import Address
-from penstock.core.node.quorum.driver import Driver
+from penstock.core.node.links.link import Address
+from penstock.core.node.quorum import setting_aside
+from penstock.core.node.quorum.driver import RaftDriver
+from penstock.core.node.quorum.ports import QuorumHost
+from penstock.core.node.quorum.setting_aside import Loss
 from penstock.core.node.quorum.snapshot_files import Loaded, SnapshotFiles
 from penstock.core.node.quorum.snapshotting import Snapshotting
-from penstock.core.node.quorum.submissions import Committed, Submissions
-from penstock.core.node.slots import Answerable
+from penstock.core.node.quorum.submissions import OnCommitted, Submissions
+from penstock.core.node.serving.slots import Answerable
 from penstock.core.raft.history import VoterHistory
 from penstock.core.raft.ids import ReplicaKey, Snapshot, SnapshotId
 from penstock.core.raft.ports import RaftLog
@@ -31,29 +34,29 @@ from penstock.core.raft.raft import Raft
 from penstock.core.records.record import iterate
 from penstock.core.wire.schema import Request, StoredRecord
 
-if TYPE_CHECKING:
-    from penstock.core.node.node import Node
-
-Publish = Callable[[Image, Delta, Committed], None]
+Publish = Callable[[Image, Delta, OnCommitted], None]
 Leadership = Callable[[int | None, int], None]
 """(who leads, in which epoch)"""
 
 
 class Found(NamedTuple):
     """What was found when the quorum was opened: who this replica is, the newest snapshot, its image, who votes, and
-    the Raft that goes on from there, over a log and from a time on."""
+    the Raft that goes on from there, over a log and from a time on; how far the log is known to be synced, and what was
+    lost of it."""
 
     key: ReplicaKey
     newest: SnapshotId
     image: Image
     voters: VoterHistory
     make_raft: Callable[[RaftLog, int], Raft]
+    noted_offset: int = 0
+    loss: Loss | None = None
 
 
 class Quorum:
     """This node's replica of the metadata, and what it knows of the others'."""
 
-    def __init__(self, node: Node, log: Log, files: SnapshotFiles, found: Found) -> None:
+    def __init__(self, node: QuorumHost, log: Log, files: SnapshotFiles, found: Found) -> None:
         image = found.image
         self._node = node
         self._key = found.key
@@ -61,9 +64,12 @@ class Quorum:
         self._make_raft = found.make_raft
         self.log = log
         self._files = files
-        self._driver = Driver(node, log, files, self)
+        self.loss = found.loss
+        """What was found damaged, until all of it is here again."""
+        self.bootstrap: list[StoredRecord] = []  # What a new cluster begins with.
+        self._driver = RaftDriver(node, log, files, self, found.noted_offset)
         self._submissions = Submissions(image, self, node.tasks)
-        self._snapshotting = Snapshotting(node, files, self._driver, found.newest)
+        self._snapshotting = Snapshotting(node, log, files, self._driver, found.newest, lambda: self._committed)
         self._committed = image
         # Everything below is folded into the committed image; everything below `_target` is committed.
         self._applied = self._target = image.offset + 1
@@ -71,6 +77,8 @@ class Quorum:
         self._is_installing = False
         # What was committed before the node was ready to act on it.
         self._held: list[tuple[Image, Delta]] | None = []
+        # Which topics records have removed before the node acted on any image.
+        self._removed: set[bytes] = set()
         self._publish: Publish
         self._leader_id: int | None = None
         self._led_epoch: int | None = None
@@ -81,8 +89,8 @@ class Quorum:
     # What there is to see
 
     @property
-    def latest(self) -> Image:
-        return self._submissions.latest
+    def uncommitted_image(self) -> Image:
+        return self._submissions.uncommitted_image
 
     @property
     def committed_image(self) -> Image:
@@ -116,9 +124,9 @@ class Quorum:
 
     @property
     def is_alone(self) -> bool:
-        """Whether this is the only voter, so that nobody need be waited for."""
+        """Whether this is the only voter, so that nobody need be waited for. Who has lost what said so asks others."""
         voters = self._voters.last
-        return len(voters) == 1 and voters.is_voter(self._key)
+        return self.loss is None and len(voters) == 1 and voters.is_voter(self._key)
 
     @property
     def voter_ids(self) -> frozenset[int]:
@@ -136,6 +144,11 @@ class Quorum:
             return None
         raft_now_ms = self._driver.now_ms
         return self._node.now_ms - (raft_now_ms - self.raft.majority_ms(raft_now_ms))
+
+    @property
+    def heard_leader(self) -> int | None:
+        """Who leads, if this node hears of it."""
+        return self.raft.heard_leader(self._driver.now_ms) if self.has_begun else None
 
     @property
     def is_left_out(self) -> bool:
@@ -165,7 +178,7 @@ class Quorum:
             batches = yield from read_slice(self.log, self._applied, self.log.end_offset)
             if not batches:
                 break
-            self._fold(batches)
+            self._note_removed(self._fold(batches))
             if self._applied < self.log.end_offset:
                 yield Pause()
         self._target = self._applied
@@ -184,6 +197,16 @@ class Quorum:
         self._held = []
         return self._committed
 
+    def take_removed(self) -> set[bytes]:
+        """The ids of topics that records have removed in all that was folded before the start image: what a snapshot
+        has left out is not among them."""
+        removed, self._removed = self._removed, set()
+        return removed
+
+    def _note_removed(self, delta: Delta) -> None:
+        if delta.is_recorded:
+            self._removed.update(topic.id for topic in delta.removed.values())
+
     def open(self, publish: Publish) -> None:
         """From now on publish what is committed, beginning with what has been since `start_image`."""
         self._publish = publish
@@ -199,6 +222,7 @@ class Quorum:
     def close(self) -> Steps[None]:
         self._driver.end()
         yield from self.log.close()
+        yield from self._driver.note.close()
 
     def handle(self, ticket: Answerable, request: Request, version: int) -> None:
         """One of Raft's own requests; the answer goes to the ticket."""
@@ -212,7 +236,11 @@ class Quorum:
         """Keep the voters in the log from now on."""
         return self._driver.upgrade_voters()
 
-    def submit(self, records: Sequence[StoredRecord], now_ms: int, done: Committed) -> None:
+    def resign(self) -> None:
+        """Let another voter lead."""
+        self._driver.resign()
+
+    def submit(self, records: Sequence[StoredRecord], now_ms: int, done: OnCommitted) -> None:
         """Append records as one atomic batch; `done` is called once they are committed and acted upon."""
         if self.log.failure is not None:
             done(ErrorCode.KAFKA_STORAGE_ERROR)
@@ -226,7 +254,7 @@ class Quorum:
         """Whether all that `latest` has is committed, so that it can be told."""
         return self._submissions.is_settled
 
-    def when_settled(self, done: Committed) -> None:
+    def when_settled(self, done: OnCommitted) -> None:
         """Call once all that `latest` has now is committed, or with the error that leaves it open."""
         if self.log.failure is not None:
             done(ErrorCode.KAFKA_STORAGE_ERROR)
@@ -259,6 +287,17 @@ class Quorum:
             self._submissions.lose_all(ErrorCode.NOT_CONTROLLER)
         self._tell_leadership(epoch)
 
+    def rebuilt(self, offset: int) -> None:
+        """All that was lost is here again."""
+        assert self.loss is not None, "nothing was lost"
+        self._node.log(
+            "info", "quorum", f"the metadata is here again, up to offset {offset - 1}; {self.loss.folder} can go"
+        )
+        self.loss = None
+        self._node.metrics.metadata_rebuilds += 1
+        self._node.tasks.run(setting_aside.end(self.log.dir), self._dropped)
+        self._look_whether_caught_up()
+
     def turned(self) -> None:
         self._look_whether_caught_up()
 
@@ -277,7 +316,9 @@ class Quorum:
         self._is_installing = True
         while self._is_replaying or self.log.is_writing:
             yield Pause()
+        yield from self._driver.note.lower(snapshot.id.end_offset)
         yield from self.log.restart_at(snapshot.id.end_offset, self._node.now_ms)
+        self._driver.note.release()
         delta = difference(self._committed, loaded.image)
         self._committed = loaded.image
         self._applied = self._target = snapshot.id.end_offset
@@ -299,7 +340,7 @@ class Quorum:
 
     def _dropped(self, outcome: object) -> None:
         if isinstance(outcome, Exception):
-            self._node.log("warning", f"old metadata was not removed: {outcome}")
+            self._node.log("warning", "quorum", f"old metadata was not removed: {outcome}")
 
     # Folding what is committed
 
@@ -362,12 +403,13 @@ class Quorum:
         self._snapshotting.count(sum(header.size for _, _, header in batches), last.max_timestamp)
         return delta
 
-    def _publish_or_hold(self, image: Image, delta: Delta, done: Committed) -> None:
+    def _publish_or_hold(self, image: Image, delta: Delta, done: OnCommitted) -> None:
         """A node that is not ready to act yet will act on it later. Others need not wait for that."""
         if self._held is None:
             self._publish(image, delta, done)
         else:
             self._held.append((image, delta))
+            self._note_removed(delta)
             done(ErrorCode.NONE)
 
     # Leading

@@ -31,14 +31,15 @@ from penstock.core.metadata.framing import decode_record, encode_record
 from penstock.core.metadata.image import Image
 from penstock.core.metadata.levels import level_of
 from penstock.core.metadata.snapshot import image_records
-from penstock.core.metadata.storage import StorageError
+from penstock.core.node.quorum.damage import MetadataDamage
 from penstock.core.raft.checkpoint import FOUNDING, founding_snapshot, snapshot_foot
 from penstock.core.raft.ids import Snapshot, SnapshotId
 from penstock.core.raft.voters import VoterSet
 from penstock.core.records import checksum
-from penstock.core.records.batch import iterate_headers, read_header
+from penstock.core.records.batch import BatchHeader, iterate_headers, read_header
 from penstock.core.records.build import build_batch
 from penstock.core.records.control import ControlType, decode_key
+from penstock.core.records.errors import CorruptBatch
 from penstock.core.records.record import iterate
 
 RECORDS_PER_BATCH_MAX: Final = 500
@@ -47,6 +48,7 @@ RECORDS_PER_BATCH_MAX: Final = 500
 _NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
 PART_SUFFIX: Final = ".part"
 _PART: Final = f".checkpoint{PART_SUFFIX}"
+_DAMAGED: Final = ".damaged"
 
 
 class Loaded(NamedTuple):
@@ -142,6 +144,12 @@ class SnapshotFiles:
             if old.id < snapshot_id:
                 yield Unlink(File(self._path(old.id)))
 
+    def set_aside(self, snapshot_id: SnapshotId) -> Steps[None]:
+        """Keep one that is damaged under another name, where nobody takes it for a snapshot."""
+        path = self._path(snapshot_id)
+        yield Rename(File(path), f"{path}{_DAMAGED}")
+        yield from sync_folder(self._folder)
+
     def _path(self, snapshot_id: SnapshotId) -> str:
         return f"{self._folder}/{file_name(snapshot_id)}"
 
@@ -168,9 +176,7 @@ def _load(file: File, snapshot: Snapshot) -> Steps[Loaded]:
     while position < snapshot.size_bytes:
         data = yield from read_chunk(file, position, snapshot.size_bytes)
         before = position
-        for at, header in iterate_headers(data, partial_tail=True):
-            if not checksum.is_valid(data, at, header):
-                raise _damaged(file)
+        for at, header in _whole_batches(data):
             position += header.size
             if header.is_control:
                 controls += data[at : at + header.size]
@@ -178,11 +184,22 @@ def _load(file: File, snapshot: Snapshot) -> Steps[Loaded]:
             else:
                 _fold_batch(fold, data, at)
         if position == before:
-            raise _damaged(file)
+            raise _damaged(file, position)
         yield Pause()
     if not is_whole and snapshot.id.end_offset:
-        raise _damaged(file)
+        raise _damaged(file, position)
     return Loaded(fold.finish(), bytes(controls))
+
+
+def _whole_batches(data: bytes) -> Iterator[tuple[int, BatchHeader]]:
+    """The batches up to the first that is not whole."""
+    try:
+        for at, header in iterate_headers(data, partial_tail=True):
+            if not checksum.is_valid(data, at, header):
+                return
+            yield at, header
+    except CorruptBatch:
+        return
 
 
 def _fold_batch(fold: Fold, data: bytes, at: int) -> None:
@@ -194,8 +211,5 @@ def _is_foot(data: bytes, at: int) -> bool:
     return any(decode_key(record.key) is ControlType.SNAPSHOT_FOOTER for record in iterate(data, at))
 
 
-def _damaged(file: File) -> StorageError:
-    return StorageError(
-        f"the metadata snapshot {file.path} is damaged; remove it if there is another one or a whole log, "
-        "or give the node a new data folder"
-    )
+def _damaged(file: File, position: int) -> MetadataDamage:
+    return MetadataDamage(f"the snapshot {file.path} at byte {position}")

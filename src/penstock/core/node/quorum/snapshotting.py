@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from penstock.core.base.ports import Steps
+from penstock.core.log.log import Log
 from penstock.core.metadata.image import Image
 from penstock.core.node.deadlines import Deadline
-from penstock.core.node.quorum.driver import Driver
+from penstock.core.node.quorum.driver import RaftDriver
+from penstock.core.node.quorum.ports import QuorumHost
 from penstock.core.node.quorum.snapshot_files import SnapshotFiles
 from penstock.core.raft.checkpoint import snapshot_head
 from penstock.core.raft.ids import Snapshot, SnapshotId
-
-if TYPE_CHECKING:
-    from penstock.core.node.node import Node
 
 
 class Snapshotting:
     """Counts what is new since the last snapshot, and makes the next one when it is due."""
 
-    def __init__(self, node: Node, files: SnapshotFiles, driver: Driver, newest: SnapshotId) -> None:
+    def __init__(
+        self,
+        node: QuorumHost,
+        log: Log,
+        files: SnapshotFiles,
+        driver: RaftDriver,
+        newest: SnapshotId,
+        committed: Callable[[], Image],
+    ) -> None:
         self._node = node
+        self._log = log
         self._files = files
         self._driver = driver
+        self._committed = committed
         self._new_bytes = 0
         self._timestamp_ms = -1
         self._newest = newest
@@ -45,6 +54,9 @@ class Snapshotting:
         end_offset = image.offset + 1
         if self._is_making or end_offset <= max(self._newest.end_offset, self._driver.raft_log.start_offset):
             return
+        if end_offset > self._driver.raft.high_watermark:
+            # A lone voter has folded its log before its Raft has counted it.
+            return
         settings = self._node.settings
         if self._is_old or self._new_bytes >= settings["metadata.log.max.record.bytes.between.snapshots"]:
             self._make(image, end_offset)
@@ -54,7 +66,7 @@ class Snapshotting:
     def _come_of_age(self) -> None:
         self._deadline = None
         self._is_old = True
-        self.consider(self._node.quorum.committed_image)
+        self.consider(self._committed())
 
     def _restart(self) -> None:
         self._new_bytes = 0
@@ -73,7 +85,7 @@ class Snapshotting:
 
     def _write(self, snapshot_id: SnapshotId, head: bytearray, image: Image) -> Steps[Snapshot]:
         """The log goes on in a new file, so that the old one can go as a whole with the snapshot after the next."""
-        log = self._node.quorum.log
+        log = self._log
         if log.blocked is None and log.active.size_bytes:
             log.roll(self._node.now_ms)
         return (yield from self._files.write(snapshot_id, head, image, self._node.now_ms))
@@ -81,8 +93,8 @@ class Snapshotting:
     def _made(self, outcome: Snapshot | Exception) -> None:
         self._is_making = False
         if isinstance(outcome, Exception):
-            self._node.log("warning", f"no snapshot of the metadata was made: {outcome}")
+            self._node.log("warning", "quorum", f"no snapshot of the metadata was made: {outcome}")
             return
         self._newest = max(self._newest, outcome.id)
-        self._node.log("debug", f"a snapshot holds the metadata up to offset {outcome.id.end_offset - 1}")
+        self._node.log("debug", "quorum", f"a snapshot holds the metadata up to offset {outcome.id.end_offset - 1}")
         self._driver.made(outcome)

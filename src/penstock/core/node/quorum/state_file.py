@@ -9,6 +9,7 @@ from penstock.core.base.ports import Steps
 from penstock.core.log.checkpoints import read_file, replace
 from penstock.core.log.durable import sync_folder
 from penstock.core.metadata.storage import StorageError, uuid_bytes, uuid_text
+from penstock.core.node.quorum.damage import MetadataDamage
 from penstock.core.raft.election import ElectionState
 from penstock.core.raft.ids import NOBODY, ReplicaKey
 from penstock.core.wire.fields import ZERO_UUID
@@ -41,9 +42,7 @@ def decode(data: bytes) -> ElectionState:
         voted = None if voted_id < 0 else ReplicaKey(voted_id, directory_id)
         return ElectionState(int(fields["leaderEpoch"]), None if leader_id < 0 else leader_id, voted)
     except (ValueError, KeyError, TypeError) as error:
-        raise StorageError(
-            f"{FILE} is damaged ({error!r}): it held this node's vote; restore it, or give the node a new data folder"
-        ) from None
+        raise MetadataDamage(f"{FILE}, which holds this node's vote ({error!r})", is_election_lost=True) from None
 
 
 def read(folder: str) -> Steps[ElectionState | None]:

@@ -1,4 +1,4 @@
-"""What this leader has decided and is not committed yet: `latest` has all of it, so that decisions see each other.
+"""What this leader has decided and is not committed yet: its image has all of it, so that decisions see each other.
 
 Submissions are appended in their order, large ones after some turns, because their encoding takes that long. Whoever
 submitted one hears once it is committed and acted upon, or that it is lost, and with it everything on top of it.
@@ -23,7 +23,7 @@ from penstock.core.wire.schema import StoredRecord
 ENCODED_PER_TURN_MAX = 1_000
 """Records that are encoded before others get their turn: some milliseconds of work."""
 
-Committed = Callable[[ErrorCode], None]
+OnCommitted = Callable[[ErrorCode], None]
 
 
 class Appender(Protocol):
@@ -44,7 +44,7 @@ class Submission(NamedTuple):
 
     image: Image
     delta: Delta
-    done: Committed
+    done: OnCommitted
     records: Sequence[StoredRecord] = ()
 
 
@@ -52,7 +52,7 @@ class Submissions:
     """The queue from a decision to its commit, on top of the committed image."""
 
     def __init__(self, image: Image, appender: Appender, tasks: Tasks) -> None:
-        self.latest = image
+        self.uncommitted_image = image
         self._committed = image
         self._appender = appender
         self._tasks = tasks
@@ -60,10 +60,10 @@ class Submissions:
         self._uncommitted: deque[Submission] = deque()
         self._writing = False
 
-    def submit(self, records: Sequence[StoredRecord], now_ms: int, done: Committed) -> None:
-        records = fitting(records, level_of(self.latest.features))
-        self.latest, delta = fold(self.latest, records, self._next_offset + len(records) - 1)
-        self._unwritten.append(Submission(self.latest, delta, done, records))
+    def submit(self, records: Sequence[StoredRecord], now_ms: int, done: OnCommitted) -> None:
+        records = fitting(records, level_of(self.uncommitted_image.features))
+        self.uncommitted_image, delta = fold(self.uncommitted_image, records, self._next_offset + len(records) - 1)
+        self._unwritten.append(Submission(self.uncommitted_image, delta, done, records))
         if not self._writing:
             self._writing = True
             self._tasks.run(self._write(now_ms))
@@ -73,7 +73,7 @@ class Submissions:
         """Whether all that `latest` has is committed, so that it can be told."""
         return not (self._unwritten or self._uncommitted)
 
-    def when_settled(self, done: Committed) -> None:
+    def when_settled(self, done: OnCommitted) -> None:
         """Call once all that `latest` has now is committed, or with the error that leaves it open."""
         assert not self.is_settled, "there is nothing to wait for"
         queue = self._unwritten or self._uncommitted
@@ -98,13 +98,13 @@ class Submissions:
     def rebase(self, image: Image) -> None:
         """The committed image is another one, and nothing is on its way that was decided on the one before."""
         assert self.is_settled, "an image was changed under decisions"
-        self.latest = self._committed = image
+        self.uncommitted_image = self._committed = image
 
     def passed(self, offset: int) -> Image:
         """Something that is not ours to fold was committed at an offset; gives the image as of there."""
         self._committed = replaced(self._committed, offset=offset)
         if self.is_settled:
-            self.latest = self._committed
+            self.uncommitted_image = self._committed
         return self._committed
 
     def lose_from(self, end_offset: int, code: ErrorCode) -> None:
@@ -132,7 +132,7 @@ class Submissions:
     def _undo(self, lost: list[Submission], code: ErrorCode) -> None:
         lost += self._unwritten
         self._unwritten.clear()
-        self.latest = self._uncommitted[-1].image if self._uncommitted else self._committed
+        self.uncommitted_image = self._uncommitted[-1].image if self._uncommitted else self._committed
         for submission in lost:
             submission.done(code)
 
@@ -169,7 +169,7 @@ class Submissions:
             offset += len(submission.records)
             image, delta = fold(image, submission.records, offset - 1)
             self._unwritten[number] = submission._replace(image=image, delta=delta)
-        self.latest = image
+        self.uncommitted_image = image
         return self._unwritten[0]
 
 

@@ -37,6 +37,7 @@ BROKER: Final = (
         leader.imbalance.check.interval.seconds
         auto.balance.enable
         auto.balance.pending
+        penstock.drained
         auto.balance.interval.ms
         auto.balance.moves.max
         auto.balance.throttle.bytes.per.second
@@ -46,6 +47,11 @@ BROKER: Final = (
         advertised.listeners
         listener.security.protocol.map
         max.connections
+        max.connection.creation.rate
+        quota.window.num
+        quota.window.size.seconds
+        controller.quota.window.num
+        controller.quota.window.size.seconds
         max.connections.per.ip
         max.connections.per.ip.overrides
         connections.max.idle.ms
@@ -53,6 +59,10 @@ BROKER: Final = (
         socket.receive.buffer.bytes
         socket.send.buffer.bytes
         socket.request.max.bytes
+        authorizer.class.name
+        super.users
+        allow.everyone.if.no.acl.found
+        queued.max.request.bytes
         fetch.max.bytes
         max.incremental.fetch.session.cache.slots
         max.request.partition.size.limit
@@ -111,6 +121,19 @@ BROKER: Final = (
         log.cleaner.delete.retention.ms
         producer.id.expiration.ms
         producer.id.expiration.check.interval.ms
+        transaction.partition.verification.enable
+        transaction.max.timeout.ms
+        transactional.id.expiration.ms
+        transaction.abort.timed.out.transaction.cleanup.interval.ms
+        transaction.remove.expired.transaction.cleanup.interval.ms
+        transaction.two.phase.commit.enable
+        transaction.state.log.min.isr
+        transaction.state.log.num.partitions
+        transaction.state.log.replication.factor
+        transaction.state.log.segment.bytes
+        unstable.api.versions.enable
+        add.partitions.to.txn.retry.backoff.ms
+        add.partitions.to.txn.retry.backoff.max.ms
         offset.metadata.max.bytes
         offsets.commit.timeout.ms
         offsets.retention.check.interval.ms
@@ -123,16 +146,87 @@ BROKER: Final = (
         group.max.session.timeout.ms
         group.min.session.timeout.ms
         group.max.size
+        group.consumer.assignment.interval.ms
+        group.consumer.assignors
+        group.consumer.heartbeat.interval.ms
+        group.consumer.max.size
+        group.consumer.session.timeout.ms
         penstock.replica.silent.time.max.ms
         penstock.open.files.max
         penstock.connection.slots.max
         penstock.connection.bytes.max
+        penstock.frames.unfinished.bytes.max
+        connection.failed.authentication.delay.ms
+        connections.max.reauth.ms
+        delegation.token.expiry.check.interval.ms
+        delegation.token.expiry.time.ms
+        delegation.token.max.lifetime.ms
+        delegation.token.secret.key
+        sasl.enabled.mechanisms
+        sasl.mechanism.controller.protocol
+        sasl.mechanism.inter.broker.protocol
+        sasl.oauthbearer.clock.skew.seconds
+        sasl.oauthbearer.expected.audience
+        sasl.oauthbearer.expected.issuer
+        sasl.oauthbearer.jwks.endpoint.refresh.ms
+        sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
+        sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
+        sasl.oauthbearer.jwks.endpoint.url
+        sasl.oauthbearer.scope.claim.name
+        sasl.oauthbearer.sub.claim.name
+        sasl.server.callback.handler.class
+        sasl.server.max.receive.size
+        security.inter.broker.protocol
+        ssl.client.auth
+        ssl.enabled.protocols
+        ssl.endpoint.identification.algorithm
+        ssl.key.password
+        ssl.keystore.certificate.chain
+        ssl.keystore.key
+        ssl.keystore.location
+        ssl.keystore.password
+        ssl.keystore.type
+        ssl.principal.mapping.rules
+        ssl.truststore.certificates
+        ssl.truststore.location
+        ssl.truststore.password
+        ssl.truststore.type
+        penstock.frame.stall.ms.max
+        penstock.request.elements.max
         penstock.response.bytes.max
         penstock.metrics.host
+        penstock.log.format
+        telemetry.max.bytes
         penstock.metrics.port
+        penstock.metrics.user
+        penstock.metrics.password
+        penstock.metrics.tls
         penstock.disk.full.ratio
+        penstock.scrub.bytes.per.second
         penstock.acks.required
+        penstock.audit.enable
+        penstock.audit.bytes.max
+        penstock.encryption.keys.file
+        penstock.encryption.keys.command
+        penstock.encryption.keys.refresh.ms
+        penstock.policy.topic.name.pattern
+        penstock.policy.topic.partitions.max
+        penstock.policy.replication.factor.min
+        penstock.tenants
+        penstock.batch.records.max
+        penstock.batch.unpacked.bytes.max
+        penstock.batch.validation
+        penstock.batch.inline.bytes.max
+        penstock.batch.queue.bytes.max
+        penstock.group.members.bytes.max
+        penstock.producers.per.partition.max
+        penstock.producers.max
         penstock.sealed.compression.type
+        penstock.key.schema.validation
+        penstock.key.subject.name.strategy
+        penstock.schema.validation.on.failure
+        penstock.value.schema.validation
+        penstock.value.subject.name.strategy
         """,
     ),
 )
@@ -162,7 +256,15 @@ TOPIC: Final = (
         min.compaction.lag.ms
         min.insync.replicas
         penstock.acks.required
+        penstock.batch.records.max
+        penstock.batch.unpacked.bytes.max
+        penstock.batch.validation
+        penstock.key.schema.validation
+        penstock.key.subject.name.strategy
         penstock.sealed.compression.type
+        penstock.schema.validation.on.failure
+        penstock.value.schema.validation
+        penstock.value.subject.name.strategy
         retention.bytes
         retention.ms
         segment.bytes

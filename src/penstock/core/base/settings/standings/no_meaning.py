@@ -17,6 +17,7 @@ BROKER: Final = (
         group.coordinator.append.linger.ms
         group.coordinator.cached.buffer.max.bytes
         offsets.load.buffer.size
+        transaction.state.log.load.buffer.size
         log.cleaner.threads
         log.cleaner.io.buffer.load.factor
         log.cleaner.io.buffer.size
@@ -26,7 +27,6 @@ BROKER: Final = (
         "waiting requests are bounded by penstock.connection.slots.max and penstock.connection.bytes.max instead",
         """
         queued.max.requests
-        queued.max.request.bytes
         fetch.purgatory.purge.interval.requests
         producer.purgatory.purge.interval.requests
         delete.records.purgatory.purge.interval.requests
@@ -112,65 +112,40 @@ BROKER: Final = (
         metrics.sample.window.ms
         kafka.metrics.reporters
         kafka.metrics.polling.interval.secs
-        telemetry.max.bytes
         controller.performance.sample.period.ms
         controller.performance.always.log.threshold.ms
         """,
     ),
     (
-        "quotas are not measured yet",
+        "controllers listen before access rules are known, and serve super users until then; brokers listen after that",
         """
-        quota.window.num
-        quota.window.size.seconds
-        controller.quota.window.num
-        controller.quota.window.size.seconds
-        max.connection.creation.rate
+        early.start.listeners
         """,
     ),
     (
         "what a node offers is fixed by what is built into it",
         """
-        early.start.listeners
         server.max.startup.time.ms
-        unstable.api.versions.enable
         unstable.feature.versions.enable
         """,
     ),
     (
-        "transactions are not served yet: a client that asks for one is told so",
-        """
-        transaction.max.timeout.ms
-        transactional.id.expiration.ms
-        transaction.abort.timed.out.transaction.cleanup.interval.ms
-        transaction.remove.expired.transaction.cleanup.interval.ms
-        transaction.partition.verification.enable
-        transaction.two.phase.commit.enable
-        transaction.state.log.load.buffer.size
-        transaction.state.log.min.isr
-        transaction.state.log.num.partitions
-        transaction.state.log.replication.factor
-        transaction.state.log.segment.bytes
-        add.partitions.to.txn.retry.backoff.ms
-        add.partitions.to.txn.retry.backoff.max.ms
-        """,
-    ),
-    (
-        "only classic groups are served yet: a client that asks for another kind is told so",
+        "a group changes its kind when all of its members have gone; all have the same intervals; no patterns yet",
         """
         group.coordinator.rebalance.protocols
-        group.consumer.assignment.interval.ms
-        group.consumer.assignors
-        group.consumer.heartbeat.interval.ms
         group.consumer.max.assignment.interval.ms
         group.consumer.max.heartbeat.interval.ms
         group.consumer.max.session.timeout.ms
-        group.consumer.max.size
         group.consumer.migration.policy
         group.consumer.min.assignment.interval.ms
         group.consumer.min.heartbeat.interval.ms
         group.consumer.min.session.timeout.ms
         group.consumer.regex.refresh.interval.ms
-        group.consumer.session.timeout.ms
+        """,
+    ),
+    (
+        "neither share groups nor streams groups are served yet: a client that asks for them is told so",
+        """
         group.streams.assignment.interval.ms
         group.streams.heartbeat.interval.ms
         group.streams.initial.rebalance.delay.ms
@@ -259,12 +234,16 @@ BROKER: Final = (
         """,
     ),
     (
-        "without authentication there is nothing to delay and there are no tokens to expire",
+        "the newest version that both sides know is spoken, of those in ssl.enabled.protocols",
         """
-        connection.failed.authentication.delay.ms
-        delegation.token.max.lifetime.ms
-        delegation.token.expiry.time.ms
-        delegation.token.expiry.check.interval.ms
+        ssl.protocol
+        """,
+    ),
+    (
+        "certificates are renewed by whoever may write their files, or the settings: with any name",
+        """
+        ssl.allow.dn.changes
+        ssl.allow.san.changes
         """,
     ),
 )
@@ -287,7 +266,7 @@ TOPIC: Final = (
 )
 GROUP: Final = (
     (
-        "only classic groups are served yet, and they have no settings of their own",
+        "groups have the broker's intervals and timeouts, and no settings of their own yet",
         """
         consumer.assignment.interval.ms
         consumer.heartbeat.interval.ms

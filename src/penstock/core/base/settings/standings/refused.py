@@ -21,56 +21,45 @@ BROKER: Final = (
         """,
     ),
     (
-        "access rules are not built yet, so everybody could do everything",
+        "it chooses among Java's means; here OpenSSL's are used, as the system has set them up",
         """
-        authorizer.class.name
-        super.users
-        allow.everyone.if.no.acl.found
-        """,
-    ),
-    (
-        "TLS is not built yet, so connections would be neither private nor authenticated",
-        """
-        security.inter.broker.protocol
-        ssl.keystore.location
-        ssl.keystore.password
-        ssl.keystore.type
-        ssl.keystore.key
-        ssl.keystore.certificate.chain
-        ssl.key.password
-        ssl.truststore.location
-        ssl.truststore.password
-        ssl.truststore.type
-        ssl.truststore.certificates
-        ssl.client.auth
-        ssl.principal.mapping.rules
-        ssl.endpoint.identification.algorithm
-        ssl.protocol
-        ssl.enabled.protocols
         ssl.cipher.suites
         ssl.provider
         ssl.engine.factory.class
         ssl.keymanager.algorithm
         ssl.trustmanager.algorithm
         ssl.secure.random.implementation
-        ssl.allow.dn.changes
-        ssl.allow.san.changes
         """,
     ),
     (
-        "SASL is not built yet, so nobody would have to authenticate",
+        "it is for one listener and mechanism: listener.name.NAME.MECHANISM.sasl.jaas.config, in small letters",
         """
-        connections.max.reauth.ms
-        delegation.token.secret.key
-        sasl.enabled.mechanisms
         sasl.jaas.config
-        sasl.mechanism.inter.broker.protocol
-        sasl.mechanism.controller.protocol
-        sasl.server.callback.handler.class
+        """,
+    ),
+    (
+        "Kerberos is not supported: let clients authenticate with SCRAM, PLAIN or a certificate",
+        """
+        sasl.kerberos.service.name
+        sasl.kerberos.kinit.cmd
+        sasl.kerberos.min.time.before.relogin
+        sasl.kerberos.principal.to.local.rules
+        sasl.kerberos.ticket.renew.jitter
+        sasl.kerberos.ticket.renew.window.factor
+        """,
+    ),
+    (
+        "it names a Java class that Penstock cannot run; signed tokens are checked with sasl.oauthbearer.jwks.* alone",
+        """
+        sasl.oauthbearer.jwt.validator.class
+        """,
+    ),
+    (
+        "nodes ask nobody for a token: at each other they log in with SCRAM, PLAIN or a certificate",
+        """
         sasl.client.callback.handler.class
         sasl.login.callback.handler.class
         sasl.login.class
-        sasl.server.max.receive.size
         sasl.login.connect.timeout.ms
         sasl.login.read.timeout.ms
         sasl.login.refresh.buffer.seconds
@@ -79,24 +68,8 @@ BROKER: Final = (
         sasl.login.refresh.window.jitter
         sasl.login.retry.backoff.ms
         sasl.login.retry.backoff.max.ms
-        sasl.kerberos.service.name
-        sasl.kerberos.kinit.cmd
-        sasl.kerberos.min.time.before.relogin
-        sasl.kerberos.principal.to.local.rules
-        sasl.kerberos.ticket.renew.jitter
-        sasl.kerberos.ticket.renew.window.factor
         sasl.oauthbearer.token.endpoint.url
-        sasl.oauthbearer.jwks.endpoint.url
-        sasl.oauthbearer.jwks.endpoint.refresh.ms
-        sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
-        sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
-        sasl.oauthbearer.expected.audience
-        sasl.oauthbearer.expected.issuer
-        sasl.oauthbearer.clock.skew.seconds
-        sasl.oauthbearer.scope.claim.name
-        sasl.oauthbearer.sub.claim.name
         sasl.oauthbearer.jwt.retriever.class
-        sasl.oauthbearer.jwt.validator.class
         sasl.oauthbearer.scope
         sasl.oauthbearer.client.credentials.client.id
         sasl.oauthbearer.client.credentials.client.secret

@@ -46,7 +46,7 @@ num.network.threads | int | 3 | >= 1 | high cluster-wide
 queued.max.requests | int | 500 | >= 1 | high
     How many requests may wait for a thread before reading stops.
 queued.max.request.bytes | long | -1 | | medium
-    How many bytes of requests may wait before reading stops; -1 means no limit.
+    How many bytes of requests may wait before reading stops; without it, penstock.frames.unfinished.bytes.max alone.
 fetch.max.bytes | int | 57671680 | >= 1024 | medium
     The most bytes of records in one answer to a fetch, whatever the client asks for.
 max.incremental.fetch.session.cache.slots | int | 1000 | >= 0 | medium

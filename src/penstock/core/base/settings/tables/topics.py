@@ -45,6 +45,22 @@ penstock.acks.required | string | any | one of: any all | medium
 unclean.leader.election.enable | boolean | false | | medium
     Whether a copy that may lack records can lead when no complete one is left.
 # Records
+penstock.batch.validation | string | header | one of: header records | medium
+    Whether a batch is taken by its header and checksum, or only once each of its records was read, as Kafka does.
+penstock.key.schema.validation | string | off | one of: off id payload | medium
+    Whether keys must name a schema that the registry has under their subject (`id`), and be what it says (`payload`).
+penstock.value.schema.validation | string | off | one of: off id payload | medium
+    Whether values must name a schema that the registry has under their subject (`id`), and be what it says (`payload`).
+penstock.key.subject.name.strategy | string | topic | one of: topic record topic-record | medium
+    Under which subject the schema of a key has to be: the topic's, the record's by its full name, or that of both.
+penstock.value.subject.name.strategy | string | topic | one of: topic record topic-record | medium
+    Under which subject the schema of a value has to be: the topic's, the record's by its full name, or that of both.
+penstock.schema.validation.on.failure | string | reject | one of: reject dlq | medium
+    What becomes of records that do not fit: their batch is refused, or they go to the topic of that name and `.dlq`.
+penstock.batch.records.max | int | 1000000 | >= 1 | medium
+    The most records of one batch; producers that can, send more of them in several batches.
+penstock.batch.unpacked.bytes.max | long | 67108864 | >= 1024 | medium
+    How many bytes the records of a batch may unpack to where the broker has to read them.
 max.message.bytes | int | 1048588 | >= 0 | medium
     The largest batch of records a partition takes, as compressed by the producer.
 compression.type | string | producer | one of: uncompressed zstd lz4 snappy gzip producer | medium

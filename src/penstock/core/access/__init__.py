@@ -1,0 +1,1 @@
+"""Who may do what: access rules as Kafka's standard authorizer understands them, and the requests that change them."""

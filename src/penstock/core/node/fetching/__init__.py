@@ -1,0 +1,1 @@
+"""Reading: fetch sessions, what wakes a parked fetch, and the replies of followers."""

@@ -1,0 +1,1 @@
+"""A node in its cluster: registration, heartbeats, the way to the active controller, forwarding."""

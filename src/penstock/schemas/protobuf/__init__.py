@@ -1,0 +1,1 @@
+"""Protobuf: .proto files, and whether one may follow another."""

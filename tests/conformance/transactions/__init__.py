@@ -1,0 +1,1 @@
+"""Transactions by real client libraries, all through the same scenarios."""

@@ -1,0 +1,1 @@
+"""Signed tokens: what is taken, and what is not."""

@@ -1,0 +1,1 @@
+"""What people install: the wheel, and what its metadata asks for."""

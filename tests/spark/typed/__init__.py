@@ -1,0 +1,1 @@
+"""Typed columns: decoding and encoding without Spark, and one module of queries."""
