@@ -4,7 +4,9 @@ import json
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer
 
+from penstock.cli import group_reading
 from tests.cli.running import KEPT, Shell
 
 pytestmark = pytest.mark.client
@@ -32,6 +34,21 @@ def test_a_group_goes_on_where_it_stopped(penstock: Shell, ten: str) -> None:
     assert penstock("consume", ten, "--group", "stops").out.split() == ["4", "5", "6", "7", "8", "9"]
     assert penstock("consume", ten, "--group", "stops").out == ""
     assert offsets(penstock, "stops") == {0: 10}
+
+
+def test_older_news_do_not_cost_a_commit(penstock: Shell, ten: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The coordinator came after the last news were told and before the next ones: what was read is committed."""
+    monkeypatch.setattr(group_reading, "NEWS_MS", 600_000)
+    made = group_reading._Member._make_consumer
+
+    def make_with_news(member: group_reading._Member, wish: group_reading.Membership) -> Consumer:
+        member._take_news(json.dumps({"brokers": {"1": {"state": "UP"}}, "cgrp": {"state": "query-coord"}}))
+        return made(member, wish)
+
+    monkeypatch.setattr(group_reading._Member, "_make_consumer", make_with_news)
+    read = penstock("consume", ten, "--group", "early", "--count", "4")
+    assert (read.code, read.err) == (0, "")
+    assert offsets(penstock, "early") == {0: 4}
 
 
 def test_a_group_is_listed_and_described_with_its_lag(penstock: Shell, ten: str) -> None:
@@ -87,8 +104,6 @@ def test_reset_wants_to_know_what_and_where(penstock: Shell, ten: str) -> None:
 
 
 def test_a_group_with_members_is_left_alone(penstock: Shell, ten: str, cluster: Any) -> None:
-    from confluent_kafka import Consumer
-
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "busy", "auto.offset.reset": "earliest"})
     consumer.subscribe([ten])
     try:

@@ -33,7 +33,7 @@ NEWS_MS = 500
 COMMIT_MS = 1000
 # Printed records are flushed and counted as done when there is a pause, or after so many.
 UNSETTLED_RECORDS_MAX = 1000
-LEAVE_SECONDS_MAX = 5.0
+LEAVE_SECONDS_MAX = 10.0
 BEGIN_SECONDS_MAX = 5.0
 # A group's first member waits this long for its coordinator without a word: its topic may have to come into being.
 COORDINATOR_SECONDS = 2.0
@@ -222,8 +222,8 @@ class _Member:
 
     def _take_assignment(self, consumer: Consumer, partitions: list[Place]) -> None:
         self._heard = time.monotonic()
-        # Only a broker can have given us partitions.
-        self._was_connected = self._was_assigned = True
+        # Only a coordinator can have given us partitions: it is there now, whatever older news said.
+        self._was_connected = self._was_assigned = self._has_brokers = self._has_coordinator = True
         if self._begins_at_end and partitions:
             self._commit_beginnings(consumer, partitions)
         self._ended.clear()
