@@ -2,8 +2,8 @@
 
 A row says what is asked, which rights that takes, and what whoever lacks one of them hears. Who has all of them hears
 no word of rights; neither does a super user. What a request does then does not matter here, so it mostly asks for what
-cannot be. `tests/access/test_matrix.py` tries the rows on a node alone, `tests/conformance/beside_kafka/test_rights.py`
-on Apache Kafka.
+cannot be. `tests/access/test_matrix.py` tries the rows on a node alone, at each kind of listener (`kinds`),
+`tests/conformance/beside_kafka/test_rights.py` on Apache Kafka.
 """
 
 from __future__ import annotations

@@ -65,16 +65,20 @@ class Town:
         self.world.clients[connection] = Client(self.world, connection)
         return self.world.clients[connection]
 
-    def ask(self, name: str, api: str, version: int, /, listener: str = "PLAINTEXT", **values: Any) -> Any:
+    def ask(self, name: str, api: str, version: int, /, listener: str | None = None, **values: Any) -> Any:
         """What somebody hears to a request made of plain values."""
-        client = self.client(name, listener)
+        client = self.client(name) if listener is None else self.client(name, listener)
         client.send(self.request(api, version, **values), version)
+        return self.answer_of(client, f"{api} {version}")
+
+    def answer_of(self, client: Client, what: str) -> Any:
+        """To the one request that is under way."""
         self.world.settle()
         for _ in range(200):
             if replies := client.replies():
                 return replies[0]
             self.world.pass_time(50)
-        raise AssertionError(f"no answer to {api} {version}")
+        raise AssertionError(f"no answer to {what}")
 
     def request(self, api: str, version: int, /, **values: Any) -> Any:
         module = import_module(f"penstock.core.wire.api.{APIS[KEYS[api]].module}")
