@@ -133,4 +133,4 @@ def test_frames_in_pieces_are_served() -> None:
         give(client, frame[at : at + 10_000])
     node.settle()
     assert node.node.frame_memory.bytes == 0
-    assert node.node.metrics.requests["Produce"] == 2
+    assert node.node.metrics.answered("Produce") == 2

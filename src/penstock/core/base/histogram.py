@@ -36,6 +36,17 @@ class Histogram:
         self.counts = [0] * (len(bounds) + 1)
         self.total = 0
 
+    @property
+    def count(self) -> int:
+        return sum(self.counts)
+
+    def __add__(self, other: Histogram) -> Histogram:
+        """Both together, by the same bounds."""
+        both = Histogram(self.bounds)
+        both.counts = [mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)]
+        both.total = self.total + other.total
+        return both
+
     def observe(self, value: int, times: int = 1) -> None:
         self.counts[bisect_left(self.bounds, value)] += times
         self.total += value * times

@@ -61,10 +61,12 @@ def _by_listener(counts: Counter[str]) -> Iterator[Sample]:
 
 
 def _latencies(node: Node) -> Iterator[Sample]:
-    for api, histogram in sorted(node.metrics.latency.items()):
-        yield from buckets(histogram, US_PER_S, api=api)
+    for api, times in sorted(node.metrics.request_times.items()):
+        if (whole := times.whole()).count:
+            yield from buckets(whole, US_PER_S, api=api)
 
 
 def _phases(node: Node) -> Iterator[Sample]:
-    for (api, phase), histogram in sorted(node.metrics.phases.items()):
-        yield from buckets(histogram, US_PER_S, api=api, phase=phase)
+    for api, times in sorted(node.metrics.request_times.items()):
+        for phase, histogram in times.by_phase():
+            yield from buckets(histogram, US_PER_S, api=api, phase=phase)

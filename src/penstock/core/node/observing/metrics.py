@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Set
 
 from penstock.core.base.histogram import LENGTH_BOUNDS_MS, Histogram
 from penstock.core.node.observing.metadata_rates import MetadataRates
+from penstock.core.node.observing.request_times import RequestTimes
 from penstock.core.node.observing.telemetry import ClientTelemetry
 
 STALL_MS_MIN = 20
@@ -17,10 +18,8 @@ class Metrics:
     """What a node has counted since it started."""
 
     def __init__(self) -> None:
-        self.requests: Counter[str] = Counter()
-        self.latency: dict[str, Histogram] = {}
-        self.phases: dict[tuple[str, str], Histogram] = {}
-        """By API and phase: queue, local, remote, response."""
+        self.request_times: defaultdict[str, RequestTimes] = defaultdict(RequestTimes)
+        """By API."""
         self.errors: Counter[tuple[str, str]] = Counter()
         self.bytes_in = 0
         self.bytes_out = 0
@@ -53,19 +52,9 @@ class Metrics:
         self.busy_us = 0
         """How long all turns took together."""
 
-    def observe(self, api: str, elapsed_us: int, times: int = 1) -> None:
-        self.requests[api] += times
-        histogram = self.latency.get(api)
-        if histogram is None:
-            histogram = self.latency[api] = Histogram()
-        histogram.observe(elapsed_us, times)
-
-    def spend(self, api: str, phase: str, elapsed_us: int, times: int = 1) -> None:
-        """Requests were so long in a phase."""
-        histogram = self.phases.get((api, phase))
-        if histogram is None:
-            histogram = self.phases[api, phase] = Histogram()
-        histogram.observe(elapsed_us, times)
+    def answered(self, api: str) -> int:
+        """How many requests were."""
+        return self.request_times[api].whole().count if api in self.request_times else 0
 
     def throttle(self, api: str, throttle_ms: int) -> None:
         """A client is told to rest."""

@@ -14,6 +14,7 @@ from penstock.core.base.ports import Buffer
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.metadata.image import Image
 from penstock.core.node.observing.metrics import Metrics
+from penstock.core.node.observing.request_times import LOCAL
 from penstock.core.node.serving.api import NO_REPLY, PENDING, Answer, Api
 from penstock.core.node.serving.audited import described, results
 from penstock.core.node.serving.authorizing import Asking, Question
@@ -84,6 +85,7 @@ class Dispatcher(Generic[H]):
 
     def __init__(self, node: H) -> None:
         self._node = node
+        self._times = node.metrics.request_times
         self.counted: dict[Api[Any], int] = {}
         """How many requests of this turn are answered already, for the metrics."""
         self.waiting: dict[Api[Any], int] = {}
@@ -219,7 +221,7 @@ class Dispatcher(Generic[H]):
         """Requests were answered in the turn in which they were handled."""
         self.counted[api] = self.counted.get(api, 0) + times
         if connection.arrived_us:
-            self._node.metrics.spend(api.name, "queue", self._node.now_us - connection.arrived_us, times)
+            self._times[api.name].spend("queue", self._node.now_us - connection.arrived_us, times)
 
     def parked(self, slot: Slot) -> None:
         """Requests were handled, and are answered later."""
@@ -229,25 +231,24 @@ class Dispatcher(Generic[H]):
 
     def answered(self, slot: Slot) -> None:
         """The answer to what was parked leaves."""
-        metrics, api, now_us, requests = self._node.metrics, slot.api.name, self._node.now_us, slot.requests
-        metrics.observe(api, now_us - slot.arrived_us, requests)
+        times, now_us, requests = self._times[slot.api.name], self._node.now_us, slot.requests
+        times.later.observe(now_us - slot.arrived_us, requests)
         if slot.begun_us > slot.arrived_us:
-            metrics.spend(api, "queue", slot.begun_us - slot.arrived_us, requests)
+            times.spend("queue", slot.begun_us - slot.arrived_us, requests)
         if slot.ready_us > slot.begun_us:
-            metrics.spend(api, "remote", slot.ready_us - slot.begun_us, requests)
+            times.spend("remote", slot.ready_us - slot.begun_us, requests)
         if now_us > slot.ready_us:
-            metrics.spend(api, "response", now_us - slot.ready_us, requests)
+            times.spend("response", now_us - slot.ready_us, requests)
 
     def turn_ends(self, elapsed_us: int) -> None:
         """It took so long."""
         if self.counted:
             for api, times in self.counted.items():
-                self._node.metrics.observe(api.name, elapsed_us, times)
-                self._node.metrics.spend(api.name, "local", elapsed_us, times)
+                self._times[api.name].at_once.observe(elapsed_us, times)
             self.counted.clear()
         if self.waiting:
             for api, times in self.waiting.items():
-                self._node.metrics.spend(api.name, "local", elapsed_us, times)
+                self._times[api.name].spend(LOCAL, elapsed_us, times)
             self.waiting.clear()
         if self._node.gates is not OPEN:
             self._node.gates.quotas.turn_took(elapsed_us)
