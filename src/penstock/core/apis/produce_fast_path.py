@@ -22,7 +22,7 @@ from penstock.core.node.serving.api import Api
 from penstock.core.node.serving.connection import Connection
 from penstock.core.node.serving.gates import OPEN, UNLIMITED
 from penstock.core.node.serving.slots import Slot
-from penstock.core.partition.partition import Partition
+from penstock.core.partition.partition import Appended, Partition
 from penstock.core.partition.verification import ONGOING
 from penstock.core.wire.frames import RequestHeader
 
@@ -82,8 +82,7 @@ def serve(
     throttle_ms = 0
     if node.gates is not OPEN and node.gates.quotas is not UNLIMITED:
         throttle_ms = node.gates.quotas.throttle_ms(context, api, sum(map(len, frames[at : at + len(appended)])))
-    end_offset = max([each[1] for each in appended])
-    if partition.high_watermark < end_offset and (acks != 1 or partition.counted_end < end_offset):
+    if partition.high_watermark < partition.log.end_offset and (end_offset := _awaited(partition, appended, acks)):
         slot = _slot(node, connection, api, header, len(appended), throttle_ms)
         ParkedRun(slot, partition, correlation_ids, appended, acks).wait(node, end_offset, timeout_ms)
         return len(appended)
@@ -94,6 +93,13 @@ def serve(
         node.dispatcher.served(connection, api, len(appended))
         connection.put([reply], len(reply))
     return len(appended)
+
+
+def _awaited(partition: Partition, appended: list[Appended], acks: int) -> int:
+    """Up to where the log must be committed before the producer is answered; 0 if it is."""
+    end_offset = max([each.next_offset for each in appended])
+    reached = partition.high_watermark if acks != 1 else max(partition.high_watermark, partition.counted_end)
+    return end_offset if reached < end_offset else 0
 
 
 def _slot(

@@ -24,6 +24,7 @@ from penstock.core.records.batch import (
     HEADER_BYTES,
     TRANSACTIONAL_BIT,
     BatchHeader,
+    make_tuple,
     read_header,
     set_log_append_time,
 )
@@ -93,10 +94,15 @@ class Leader(Partition):
         appended: list[Appended] = []
         if self.stage is not None:
             return appended
+        rules = self.rules
         try:
             self._admit(acks)
             for records in run:
-                appended.append(self._accept(records, version, now_ms, vouched))
+                if rules.is_plain:
+                    header = check_produced(records, rules, version, now_ms)
+                    appended.append(self._place(records, header, rules, now_ms, vouched))
+                else:
+                    appended.append(self._accept(records, version, now_ms, vouched))
         except (ApiError, NeedsReading):
             # It has changed nothing; whoever asks again for it alone hears why.
             pass
@@ -203,10 +209,10 @@ class Leader(Partition):
             set_log_append_time(records, 0, now_ms)
             header, append_time_ms = read_header(records), now_ms
         base_offset = log.accept(records, header, self.leader_epoch, now_ms)
-        if self.verifications and header.is_transactional:
+        if header.attributes & TRANSACTIONAL_BIT:
             self.verifications.written(header.producer_id)
         self.bytes_in += len(records)
-        return Appended(base_offset, base_offset + header.last_offset_delta + 1, append_time_ms)
+        return make_tuple(Appended, (base_offset, self.log.end_offset, append_time_ms))
 
     def check_vouched(self, header: Begins, vouched: Verification | None) -> None:
         if vouched is None:

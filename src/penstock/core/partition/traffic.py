@@ -3,6 +3,7 @@ leads again has counted all along."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Final, NamedTuple
 
 from penstock.core.base.histogram import SIZE_BOUNDS_BYTES, Histogram
@@ -85,7 +86,9 @@ class Traffic:
         self.batches_in += batches
         self.bytes_in += size_bytes
         self.records_in += records
-        self.intake.batch_sizes.observe(size_bytes // batches, batches)
+        sizes = self.intake.batch_sizes
+        sizes.counts[bisect_left(SIZE_BOUNDS_BYTES, size_bytes // batches)] += batches
+        sizes.total += size_bytes
 
     def add(self, other: Traffic) -> None:
         """Take over what another has counted."""

@@ -111,13 +111,14 @@ class BatchHeader(NamedTuple):
         return self.base_timestamp if self.attributes & DELETE_HORIZON_BIT else None
 
 
-_make = BatchHeader._make
+# What `BatchHeader._make` does, without counting the fields: a Struct has done that.
+make_tuple = tuple.__new__
 
 
 def read_header(buf: Buffer, pos: int = 0) -> BatchHeader:
     """The header at a position, as it stands: nothing in it has been checked."""
     try:
-        return _make(_unpack(buf, pos))
+        return make_tuple(BatchHeader, _unpack(buf, pos))
     except StructError:
         raise CorruptBatch(f"{len(buf) - pos} bytes are too few for a header", position=pos) from None
 

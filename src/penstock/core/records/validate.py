@@ -28,6 +28,7 @@ from penstock.core.records.batch import (
     MAGIC_AT,
     TRANSACTIONAL_BIT,
     BatchHeader,
+    make_tuple,
     read_header,
 )
 from penstock.core.records.codecs import RATIO_MAX, Codec
@@ -52,7 +53,6 @@ INLINE_BYTES_MAX: Final = 16 * 1024
 _LENGTH_MIN: Final = 14
 
 _unpack = HEADER.unpack_from
-_make = BatchHeader._make
 
 
 class NeedsReading(Exception):
@@ -74,6 +74,7 @@ class Rules:
         "demands",
         "diverts",
         "inline_bytes_max",
+        "is_plain",
         "length_max",
         "level",
         "log_append_time",
@@ -128,6 +129,8 @@ class Rules:
         self.reads_records = self.reads_each or bool(demands and not self.looks_at_heads)
         self.reads_payloads = any(each.reads_payloads for each in demands)
         self.rewrites = log_append_time or codec is not None
+        # Nearly every topic: what the header says is enough, and the batch stays as it is.
+        self.is_plain = not (self.rewrites or self.looks_at_heads or self.reads_records)
 
     def recompresses(self, header: BatchHeader) -> bool:
         """Whether a batch is to be stored under another codec than it has."""
@@ -143,7 +146,7 @@ def check_produced(records: memoryview, rules: Rules, version: int, now_ms: int)
     """The header of the one batch that a produce request of a version carries for a partition; `RecordError` where it
     is refused, `NeedsReading` where only its records can tell."""
     try:
-        header = _make(_unpack(records))
+        header = make_tuple(BatchHeader, _unpack(records))
     except StructError:
         raise _unframed(records) from None
     _, length, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp, producer_id, _, sequence, count = (
