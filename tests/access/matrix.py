@@ -65,6 +65,14 @@ def row(api: str, version: int, needs: str, /, told: Callable[[Any], object] | N
     return Row(api, version, tuple(Right(each, FAILURE_OF[each.split()[1]]) for each in texts), values, told)
 
 
+def share_state(**fields: Any) -> dict[str, Any]:
+    """What coordinators and leaders ask share coordinators about."""
+    return {
+        "group_id": "g",
+        "topics": [{"topic_id": b"n" * 16, "partitions": [{"partition": 0, **fields}]}],
+    }
+
+
 def among_controllers(api: str, version: int, **values: Any) -> Row:
     """What only nodes ask each other."""
     return row(api, version, "CLUSTER_ACTION CLUSTER", **values)._replace(on_controller=True)
@@ -206,6 +214,7 @@ ROWS: Final = (
     row("FindCoordinator", 3, "DESCRIBE GROUP g", key="g", key_type=0),
     row("FindCoordinator", 4, "DESCRIBE GROUP g", coordinator_keys=["g"], key_type=0),
     row("FindCoordinator", 4, "DESCRIBE TRANSACTIONAL_ID x", coordinator_keys=["x"], key_type=1),
+    row("FindCoordinator", 6, "CLUSTER_ACTION CLUSTER", coordinator_keys=["g:AAAAAAAAAAAAAAAAAAAAAQ:0"], key_type=2),
     row("JoinGroup", 5, "READ GROUP g", group_id="g", session_timeout_ms=6000, rebalance_timeout_ms=6000, member_id="m",
         protocol_type="consumer", protocols=[{"name": "range", "metadata": b""}]),
     row("SyncGroup", 4, "READ GROUP g", group_id="g", generation_id=1, member_id="m"),
@@ -231,6 +240,13 @@ ROWS: Final = (
     row("ListGroups", 4, "DESCRIBE GROUP g", lambda answer: [each.group_id for each in answer.groups]),
     row("ListGroups", 4, "DESCRIBE CLUSTER", lambda answer: [each.group_id for each in answer.groups]),
     row("DeleteGroups", 2, "DELETE GROUP absent", groups_names=["absent"]),
+    # The state of share groups
+    row("InitializeShareGroupState", 0, "CLUSTER_ACTION CLUSTER", **share_state(state_epoch=0, start_offset=0)),
+    row("ReadShareGroupState", 0, "CLUSTER_ACTION CLUSTER", **share_state(leader_epoch=0)),
+    row("WriteShareGroupState", 1, "CLUSTER_ACTION CLUSTER",
+        **share_state(state_epoch=0, leader_epoch=0, start_offset=0, state_batches=[])),
+    row("DeleteShareGroupState", 0, "CLUSTER_ACTION CLUSTER", **share_state()),
+    row("ReadShareGroupStateSummary", 1, "CLUSTER_ACTION CLUSTER", **share_state(leader_epoch=0)),
     # Transactions
     row("InitProducerId", 4, "IDEMPOTENT_WRITE CLUSTER", transactional_id=None, transaction_timeout_ms=1000),
     row("InitProducerId", 4, "WRITE TOPIC t", transactional_id=None, transaction_timeout_ms=1000)._replace(

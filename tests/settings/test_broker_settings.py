@@ -30,7 +30,7 @@ def test_the_file_kafka_ships_is_taken_with_one_warning() -> None:
     shipped = BrokerSettings(parse_properties(SHIPPED))
     (warning,) = shipped.warnings
     assert "num.network.threads" in warning
-    assert "share.coordinator.state.topic.min.isr" in warning
+    assert "share.coordinator" not in warning
     assert shipped.node_id == 1
     assert shipped.log_dir == shipped.metadata_log_dir == "/tmp/kraft-combined-logs"
     assert shipped.listeners.broker == (Endpoint("PLAINTEXT", "", 9092),)
@@ -178,6 +178,7 @@ def test_a_controller_is_told_where_others_find_it() -> None:
         ({"controller.quorum.voters": "1@a:1,1@b:1"}, "an id of its own"),
         ({"controller.quorum.voters": "2@a:1"}, "must include the id 1 of this controller"),
         ({"offsets.topic.compression.codec": "5"}, "Unknown compression type id: 5"),
+        ({"share.coordinator.state.topic.compression.codec": "5"}, "Unknown compression type id: 5"),
         ({"log.dirs": "/a,/b"}, "one log directory"),
         ({"log.dir": "/a,/b"}, "one log directory"),
         ({"log.roll.ms": "0"}, "log.roll.ms must be greater than or equal to 1"),

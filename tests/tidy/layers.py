@@ -18,6 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "core.metadata",
         "core.groups",
         "core.transactions",
+        "core.share_state",
         "core.schemas",
         "core.access",
         "core.quotas",

@@ -82,6 +82,9 @@ class GroupShard:
 
     # The log.
 
+    def at(self, offset: int) -> None:
+        """The log is compacted: nothing depends on where a record is."""
+
     def replay(self, key: bytes, value: bytes | None, now_ms: int) -> None:
         """Take in one record of the log. Keys of a type we do not know belong to a newer version and are left alone."""
         replayer = self._replayers.get(tag_of(key))

@@ -18,10 +18,16 @@ Replay = Callable[[bytes, bytes | None, int], None]
 """(key, value, timestamp)"""
 Waits = Callable[[bytes, int], None]
 """(key, timestamp)"""
+At = Callable[[int], None]
+"""(offset)"""
 
 
 def _nothing(key: bytes, timestamp: int) -> None:
     """Most do not care what is still open."""
+
+
+def _nowhere(offset: int) -> None:
+    """Most do not care where a record is."""
 
 
 class _Waiting(NamedTuple):
@@ -33,10 +39,12 @@ class _Waiting(NamedTuple):
 class Fold:
     """Hands on the records of a log as they come to count."""
 
-    __slots__ = ("_open", "_replay", "_waits")
+    __slots__ = ("_at", "_open", "_replay", "_waits")
 
-    def __init__(self, replay: Replay, waits: Waits = _nothing) -> None:
-        """`waits` hears of what is written in a transaction when it is written."""
+    def __init__(self, replay: Replay, waits: Waits = _nothing, at: At = _nowhere) -> None:
+        """`waits` hears of what is written in a transaction when it is written; `at`, before each record that counts,
+        where it is."""
+        self._at = at
         self._replay = replay
         self._waits = waits
         # By producer, the last record of each key in its open transaction.
@@ -98,4 +106,5 @@ class Fold:
         for waiting in self._open.values():
             if key in waiting and waiting[key].offset < offset:
                 del waiting[key]
+        self._at(offset)
         self._replay(key, value, timestamp)

@@ -43,6 +43,10 @@ class OpenTransactions(Protocol):
 class Machine(Protocol):
     """`replay` is the only writer of its durable state, while it is loaded and while it lives."""
 
+    def at(self, offset: int) -> None:
+        """Where the next record that counts is in the log."""
+        ...
+
     def replay(self, key: bytes, value: bytes | None, now_ms: int) -> None:
         """A record that counts: a plain one, or one of a transaction that was committed."""
         ...

@@ -67,7 +67,7 @@ def _rules(given: Collection[str]) -> tuple[Callable[[Values], Broken], ...]:
         _times,
         _compaction,
         _replication,
-        _offsets,
+        _codecs_of_coordinators,
         _memory_of_requests,
         _connection_limits,
         _keys,
@@ -145,10 +145,10 @@ def _replication(values: Values) -> Broken:
         yield "replica.selector.class", f"Java classes cannot be run; {RACK_AWARE_SELECTOR} is built in"
 
 
-def _offsets(values: Values) -> Broken:
-    name = "offsets.topic.compression.codec"
-    if values[name] not in _CODECS:
-        yield name, f"Unknown compression type id: {values[name]}"
+def _codecs_of_coordinators(values: Values) -> Broken:
+    for name in ("offsets.topic.compression.codec", "share.coordinator.state.topic.compression.codec"):
+        if values[name] not in _CODECS:
+            yield name, f"Unknown compression type id: {values[name]}"
 
 
 def _memory_of_requests(values: Values) -> Broken:

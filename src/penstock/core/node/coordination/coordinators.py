@@ -12,6 +12,7 @@ from penstock.core.node.coordination.host import Host
 from penstock.core.node.coordination.hosts import Hosts
 from penstock.core.node.coordination.marker_sender import MarkerSender
 from penstock.core.node.coordination.ports import CoordinatorHost
+from penstock.core.node.coordination.share_state import ShareStates
 from penstock.core.node.coordination.transactions import Transactions
 from penstock.core.node.serving.slots import Slot
 from penstock.core.partition.partition import Partition
@@ -28,7 +29,9 @@ class Coordinators:
         self.groups = Hosts(node, groups)
         self.marker_sender = MarkerSender(node, lambda index: self.transactions.at(index))
         self.transactions = Hosts(node, Transactions(node, self.marker_sender))
-        self._by_topic: dict[str, Hosts[Any]] = {hosts.kind.topic: hosts for hosts in (self.groups, self.transactions)}
+        self.share_state = Hosts(node, ShareStates(node))
+        every: tuple[Hosts[Any], ...] = (self.groups, self.transactions, self.share_state)
+        self._by_topic: dict[str, Hosts[Any]] = {hosts.kind.topic: hosts for hosts in every}
 
     def added(self, partition: Partition) -> None:
         if (hosts := self._by_topic.get(partition.topic)) is not None:

@@ -61,7 +61,7 @@ class Host(Generic[M]):
     def _reset(self) -> None:
         self.machine = self._make(self._timers)
         self.driver: Driver | None = None
-        fold = Fold(self.machine.replay, self.machine.waits)
+        fold = Fold(self.machine.replay, self.machine.waits, self.machine.at)
         self._place.tasks.run(self._load(self.machine, fold), lambda outcome: self._loaded(outcome, fold))
 
     def _load(self, machine: M, fold: Fold) -> Steps[int]:

@@ -8,6 +8,7 @@ from typing import Final
 from penstock.core.base.errors import ErrorCode
 from penstock.core.metadata.topics import active_brokers
 from penstock.core.node.coordination.groups import OFFSETS_TOPIC
+from penstock.core.node.coordination.share_state import SHARE_STATE_TOPIC
 from penstock.core.node.coordination.transactions import TRANSACTIONS_TOPIC
 from penstock.core.node.links.purposes import FORWARD
 from penstock.core.node.membership.ports import Asking
@@ -44,23 +45,35 @@ def _wanted(node: Asking, name: str) -> CreatableTopic:
     if name == OFFSETS_TOPIC:
         return _coordinators(node, name, "offsets.topic", {"compression.type": "producer"})
     if name == TRANSACTIONS_TOPIC:
-        # Fewer copies than its setting must not mean that it takes nothing.
-        copies_min = min(node.settings["transaction.state.log.min.isr"], _copies(node, "transaction.state.log"))
         configs = {
             "compression.type": "uncompressed",
-            "min.insync.replicas": str(copies_min),
+            "min.insync.replicas": _in_sync_min(node, "transaction.state.log"),
             "unclean.leader.election.enable": "false",
         }
         return _coordinators(node, name, "transaction.state.log", configs)
+    if name == SHARE_STATE_TOPIC:
+        return _share_state(node, name)
     if name == AUDIT_TOPIC:
         return _trail(node, name)
     return CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
 
 
+def _share_state(node: Asking, name: str) -> CreatableTopic:
+    """Its coordinators cut off what is not needed any more; nothing goes by age."""
+    prefix = "share.coordinator.state.topic"
+    configs = {
+        "cleanup.policy": "delete",
+        "compression.type": "producer",
+        "min.insync.replicas": _in_sync_min(node, prefix),
+        "retention.ms": "-1",
+    }
+    return _coordinators(node, name, prefix, configs)
+
+
 def _coordinators(node: Asking, name: str, prefix: str, configs: dict[str, str]) -> CreatableTopic:
     """A topic over whose partitions coordinators are."""
     settings = node.settings
-    configs = {**configs, "cleanup.policy": "compact", "segment.bytes": str(settings[f"{prefix}.segment.bytes"])}
+    configs = {"cleanup.policy": "compact", **configs, "segment.bytes": str(settings[f"{prefix}.segment.bytes"])}
     return CreatableTopic(
         name=name,
         num_partitions=settings[f"{prefix}.num.partitions"],
@@ -84,6 +97,11 @@ def _trail(node: Asking, name: str) -> CreatableTopic:
         replication_factor=_copies(node, "offsets.topic"),
         configs=[CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
     )
+
+
+def _in_sync_min(node: Asking, prefix: str) -> str:
+    """Fewer copies than its setting must not mean that it takes nothing."""
+    return str(min(node.settings[f"{prefix}.min.isr"], _copies(node, prefix)))
 
 
 def _copies(node: Asking, prefix: str) -> int:

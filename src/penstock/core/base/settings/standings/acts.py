@@ -132,6 +132,15 @@ BROKER: Final = (
         transaction.state.log.replication.factor
         transaction.state.log.segment.bytes
         unstable.api.versions.enable
+        share.coordinator.cold.partition.snapshot.interval.ms
+        share.coordinator.snapshot.update.records.per.snapshot
+        share.coordinator.state.topic.compression.codec
+        share.coordinator.state.topic.min.isr
+        share.coordinator.state.topic.num.partitions
+        share.coordinator.state.topic.prune.interval.ms
+        share.coordinator.state.topic.replication.factor
+        share.coordinator.state.topic.segment.bytes
+        share.coordinator.write.timeout.ms
         add.partitions.to.txn.retry.backoff.ms
         add.partitions.to.txn.retry.backoff.max.ms
         offset.metadata.max.bytes

@@ -18,6 +18,10 @@ BROKER: Final = (
         group.coordinator.cached.buffer.max.bytes
         offsets.load.buffer.size
         transaction.state.log.load.buffer.size
+        share.coordinator.append.linger.ms
+        share.coordinator.cached.buffer.max.bytes
+        share.coordinator.load.buffer.size
+        share.coordinator.threads
         log.cleaner.threads
         log.cleaner.io.buffer.load.factor
         log.cleaner.io.buffer.size
@@ -182,19 +186,6 @@ BROKER: Final = (
         group.share.persister.class.name
         group.share.record.lock.duration.ms
         group.share.session.timeout.ms
-        share.coordinator.append.linger.ms
-        share.coordinator.cached.buffer.max.bytes
-        share.coordinator.cold.partition.snapshot.interval.ms
-        share.coordinator.load.buffer.size
-        share.coordinator.snapshot.update.records.per.snapshot
-        share.coordinator.state.topic.compression.codec
-        share.coordinator.state.topic.min.isr
-        share.coordinator.state.topic.num.partitions
-        share.coordinator.state.topic.prune.interval.ms
-        share.coordinator.state.topic.replication.factor
-        share.coordinator.state.topic.segment.bytes
-        share.coordinator.threads
-        share.coordinator.write.timeout.ms
         """,
     ),
     (
