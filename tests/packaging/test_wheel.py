@@ -25,6 +25,7 @@ print(len(names), penstock.__file__)
 """
 NEEDS = {
     "client": ("penstock.api",),
+    "console": ("penstock.services.console",),
     "registry": ("penstock.services.registry", "penstock.schemas"),
     "schemas": ("penstock.schemas",),
     "security": ("penstock.shell.aes_gcm", "penstock.shell.sealed_"),

@@ -14,6 +14,7 @@ PLAIN_DECORATORS = frozenset({"property", "classmethod", "staticmethod", "cache"
 SHAPES = frozenset({"Any", "Exception", "Generic", "NamedTuple", "Protocol", "TypedDict"})
 TEXT_LENGTH_MAX = 300
 FRAGMENT_LENGTH_MIN = 5
+TEMPLATED = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 # The declarations of Kafka's messages are facts, and all of them are there.
@@ -61,6 +62,11 @@ class Names:
                     self._fragments.update(_fragments(parts))
                 case ast.Constant(value=str(text)) if len(text) < TEXT_LENGTH_MAX and id(node) not in passed_over:
                     self._read.update(WORD.findall(text))
+
+    def add_template(self, text: str) -> None:
+        """What a page shows is read."""
+        for expression in TEMPLATED.findall(text):
+            self._read.update(WORD.findall(expression))
 
     def dead(self) -> list[str]:
         own = self._own_classes()

@@ -72,7 +72,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
         {"pyspark", "pyarrow", "numpy", "pandas", "confluent_kafka", "typer", "rich", "fastavro", "google"}
     ),
     "api": frozenset({"confluent_kafka"}),
-    "services": frozenset({"confluent_kafka", "uvicorn"}),
+    "services": frozenset({"confluent_kafka", "uvicorn", "starlette", "jinja2"}),
 }
 
 

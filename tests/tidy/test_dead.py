@@ -6,13 +6,16 @@ import pytest
 
 from tests.tidy.dead import Names
 from tests.tidy.sizes import RATCHET
-from tests.tidy.tree import PACKAGE, module_of, python_files, report
+from tests.tidy.tree import PACKAGE, module_of, project_files, python_files, report
 
 
 def test_every_name_is_read_by_somebody() -> None:
     names = Names()
     for path in python_files():
         names.add(path.read_text(), module_of(path) if path.is_relative_to(PACKAGE) else None)
+    for path in project_files():
+        if path.suffix == ".html" and path.is_relative_to(PACKAGE):
+            names.add_template(path.read_text())
     building = tuple(f"penstock.{each}." for each in tomllib.loads(RATCHET.read_text())["dead"]["building"])
     complaints = [f"{name} is read nowhere" for name in names.dead() if not name.startswith(building)]
     assert not complaints, report(complaints)
@@ -58,6 +61,13 @@ def test_what_nobody_reads_is_seen(source: str, name: str) -> None:
 )
 def test_what_somebody_may_call_passes(source: str) -> None:
     assert dead(source) == []
+
+
+def test_a_template_counts_as_a_reader_but_not_its_words() -> None:
+    names = Names()
+    names.add("def shown(): ...\ndef told(): ...", "m")
+    names.add_template("<p>told</p>{{ each.shown }}")
+    assert names.dead() == ["m.told"]
 
 
 def test_a_test_counts_as_a_reader() -> None:

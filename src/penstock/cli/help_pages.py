@@ -10,6 +10,7 @@ EXAMPLES: Final = {
     "reset": "penstock reset --data-dir three --yes",
     "node": "penstock node --config server.properties --set log.retention.hours=24",
     "registry": "penstock registry -b 127.0.0.1:9092 --port 8081",
+    "console": "penstock console -b 127.0.0.1:9092 --port 8080",
     "produce": "echo 'k1:hello' | penstock produce greetings --key-separator :",
     "consume": "penstock consume orders --from 15m --follow --format '{offset} {key}: {value}'",
     "bench produce": "penstock bench produce --records 1000000 --record-bytes 1000 --property compression.type=lz4",

@@ -13,7 +13,7 @@ from penstock import WHERE_IT_RUNS
 from penstock.cli.talk import advice, close_stdout, complain, open_missing_streams
 
 HELP = frozenset({"--help", "-h"})
-PLAIN_COMMANDS = frozenset({"up", "down", "status", "reset", "node", "registry"})
+PLAIN_COMMANDS = frozenset({"up", "down", "status", "reset", "node", "registry", "console"})
 INTERRUPTED = 130
 
 

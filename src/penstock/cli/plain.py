@@ -13,6 +13,7 @@ from penstock.cli.talk import USED_WRONGLY, Refused, complain
 DATA_DIR = "./penstock-data"
 PORT = 9092
 REGISTRY_PORT = 8081
+CONSOLE_PORT = 8080
 JSON = "json"
 
 
@@ -83,6 +84,8 @@ COMMANDS = (
             Option("--ephemeral", bool, False, "keep nothing: data goes to a temporary folder, and with the cluster"),
             Option("--registry", bool, False, f"serve schemas, too, on port {REGISTRY_PORT}"),
             Option("--registry-port", int, None, "serve schemas on this port", "P"),
+            Option("--console", bool, False, f"serve the web console, too, on port {CONSOLE_PORT}"),
+            Option("--console-port", int, None, "serve the web console on this port", "P"),
             Option("--secure", bool, False, "TLS, passwords (SCRAM), access rules and an admin; a folder stays so"),
             Option(
                 "--join",
@@ -132,6 +135,25 @@ COMMANDS = (
             Option("--tls-cert", str, None, "serve HTTPS with this certificate and its chain (PEM)", "FILE"),
             Option("--tls-key", str, None, "its key (PEM, without a password)", "FILE"),
             Option("--tls-ca", str, None, "whom to trust when asking other registries (PEM)", "FILE"),
+        ),
+    ),
+    Command(
+        "console",
+        "Show and mend a cluster in a browser.",
+        "penstock.cli.console:console",
+        (
+            Option(
+                "--bootstrap", str, "", "where brokers listen (default: 127.0.0.1:9092)", "HOST:PORT,...", short="-b"
+            ),
+            Option("--port", int, CONSOLE_PORT, "where to listen; 0: any free port", "PORT"),
+            Option("--host", str, "127.0.0.1", "listen on this address; 0.0.0.0: all", "ADDRESS"),
+            Option("--advertised-host", list, (), "a name that people call it by; may be repeated", "NAME"),
+            Option("--command-config", str, None, "a client's settings: how it gets in at the brokers", "FILE"),
+            Option("--registry", str, None, "where a schema registry answers", "URL"),
+            Option("--read-only", bool, False, "nobody may change anything"),
+            Option("--viewer", list, (), "a user who may only look; may be repeated", "NAME"),
+            Option("--tls-cert", str, None, "serve HTTPS with this certificate and its chain (PEM)", "FILE"),
+            Option("--tls-key", str, None, "its key (PEM, without a password)", "FILE"),
         ),
     ),
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.cli.node_process import READY_FD_VARIABLE
-from penstock.cli.registry_process import refuse_busy
+from penstock.cli.service_process import refuse_busy
 from penstock.cli.talk import Misused, Refused, say
 
 if TYPE_CHECKING:

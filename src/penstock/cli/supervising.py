@@ -6,13 +6,14 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from penstock.cli.folder import ClusterFolder
 from penstock.cli.node_process import STOPPED, NodeProcess
 from penstock.cli.node_settings import HOST
 from penstock.cli.plain import JSON, PORT
-from penstock.cli.registry_process import RegistryProcess
+from penstock.cli.service_process import ServiceProcess
 from penstock.cli.talk import complain, say
 
 # A node takes up to 30 s for a clean stop; only one that is beyond help is killed.
@@ -61,14 +62,14 @@ class Cluster:
         restart: bool,
         output: str,
         terminal: Terminal,
-        registry: RegistryProcess | None = None,
+        services: Sequence[ServiceProcess] = (),
     ) -> None:
         self._folder = folder
         self._members = members
         self._restart = restart
         self._output = output
         self._terminal = terminal
-        self._registry = registry
+        self._services = services
         self._log: int | None = None
         self._announced = False
         self._has_lost = False
@@ -84,20 +85,20 @@ class Cluster:
             if any(number in _STOPPERS for number in numbers):
                 return self._stop()
             if not self._reap():
-                self._stop_registry()
+                self._stop_services()
                 return 1 if self._has_lost else 0
             self._announce()
-            if self._registry is not None:
-                self._registry.look_after(self._bootstrap, self._log, self._restart)
+            for service in self._services:
+                service.look_after(self._bootstrap, self._log, self._restart)
 
     @property
     def _bootstrap(self) -> str:
         return ",".join(member.ports.address for member in self._members)
 
-    def _stop_registry(self) -> None:
-        """Before the nodes: it leaves its group while there is one."""
-        if self._registry is not None:
-            self._registry.stop()
+    def _stop_services(self) -> None:
+        """Before the nodes: a registry leaves its group while there is one."""
+        for service in self._services:
+            service.stop()
 
     def _wait(self, signals: socket.socket) -> bytes:
         """Sleep until a signal, a sign of readiness, or the time to start a node again; gives the signals' numbers."""
@@ -140,8 +141,8 @@ class Cluster:
             return
         self._announced = True
         bootstrap = self._bootstrap
-        if self._registry is not None:
-            self._has_lost |= not self._registry.start(bootstrap, self._log)
+        for service in self._services:
+            self._has_lost |= not service.start(bootstrap, self._log)
         print(json.dumps(self._facts(bootstrap)) if self._output == JSON else f"ready {bootstrap}", flush=True)
         first = self._members[0].ports
         at = "" if first.address == f"{HOST}:{PORT}" else f" --bootstrap {first.address}"
@@ -186,13 +187,13 @@ class Cluster:
             "data_dir": self._folder.path,
             **({"client_config": f"{self._folder.security_path}/client.properties"} if self._folder.is_secure else {}),
             "pid": os.getpid(),
-            **({} if self._registry is None else {"registry": self._registry.url}),
+            **{service.command: service.url for service in self._services},
             "nodes": nodes,
         }
 
     def _stop(self) -> int:
         """Ask every node to stop and wait; the ones that do not are killed, and that is a failure."""
-        self._stop_registry()
+        self._stop_services()
         living = [member for member in self._members if member.is_alive]
         for member in living:
             member.terminate()

@@ -17,8 +17,8 @@ from penstock.cli.folder import ClusterFolder, NodeFolder
 from penstock.cli.node_process import NodeProcess
 from penstock.cli.node_settings import METRICS_HOST_KEY, Ports, Reach
 from penstock.cli.pidfile import Held
-from penstock.cli.plain import DATA_DIR, REGISTRY_PORT
-from penstock.cli.registry_process import RegistryProcess, RegistryWish, refuse_busy
+from penstock.cli.plain import CONSOLE_PORT, DATA_DIR, REGISTRY_PORT
+from penstock.cli.service_process import ServiceProcess, ServiceWish, refuse_busy
 from penstock.cli.supervising import Cluster, Terminal, signals_as_bytes
 from penstock.cli.talk import Misused, Refused, advice, say
 
@@ -48,6 +48,8 @@ class Asked(NamedTuple):
     secure: bool
     registry: bool
     registry_port: int | None
+    console: bool
+    console_port: int | None
     join: str | None
     log_format: str | None
     output: str
@@ -109,11 +111,11 @@ def _up(asked: Asked, terminal: Terminal) -> int:
         for process in processes:
             if process.ports.has_joined:
                 held.enter_context(held_node(process.folder))
-        beside = _registry(folder, asked)
+        beside = [each for each in (_registry(folder, asked), _console(folder, asked)) if each is not None]
         return Cluster(folder, processes, asked.restart, asked.output, terminal, beside).run(signals)
 
 
-def _registry(folder: ClusterFolder, asked: Asked) -> RegistryProcess | None:
+def _registry(folder: ClusterFolder, asked: Asked) -> ServiceProcess | None:
     """One for the cluster, if somebody asked for it; in a secure one it asks who it is, too."""
     if not asked.registry and asked.registry_port is None:
         return None
@@ -125,7 +127,27 @@ def _registry(folder: ClusterFolder, asked: Asked) -> RegistryProcess | None:
         at = folder.security_path
         keys = ("--tls-cert", f"{at}/node.pem", "--tls-key", f"{at}/node.pem", "--tls-ca", f"{at}/ca.pem")
         options = ("--command-config", f"{at}/client.properties", "--users", "cluster", "--authorize", *keys)
-    return RegistryProcess(RegistryWish(port, host, options))
+    return ServiceProcess(ServiceWish("registry", "schemas are", port, host, options))
+
+
+def _console(folder: ClusterFolder, asked: Asked) -> ServiceProcess | None:
+    """On loopback, wherever the nodes are reached: who wants it elsewhere starts one with a certificate of his own."""
+    if not asked.console and asked.console_port is None:
+        return None
+    port = asked.console_port or CONSOLE_PORT
+    refuse_busy(port, node_settings.HOST, "--console-port")
+    options: tuple[str, ...] = ()
+    if asked.registry or asked.registry_port is not None:
+        scheme = "https" if folder.is_secure else "http"
+        options = (
+            "--registry",
+            f"{scheme}://{asked.host or node_settings.HOST}:{asked.registry_port or REGISTRY_PORT}",
+        )
+    if folder.is_secure:
+        at = folder.security_path
+        keys = ("--tls-cert", f"{at}/node.pem", "--tls-key", f"{at}/node.pem")
+        options = (*options, "--command-config", f"{at}/client.properties", *keys)
+    return ServiceProcess(ServiceWish("console", "the console is", port, node_settings.HOST, options))
 
 
 def _join(
@@ -133,6 +155,8 @@ def _join(
 ) -> int:
     if asked.registry or asked.registry_port is not None:
         raise Misused("--registry is for a whole cluster", "start one beside it: penstock registry")
+    if asked.console or asked.console_port is not None:
+        raise Misused("--console is for a whole cluster", "start one beside it: penstock console")
     if asked.nodes is not None:
         raise Misused("--join starts one more node, --nodes a whole cluster", "give one of them")
     if asked.secure or folder.is_secure:

@@ -1,4 +1,4 @@
-"""The registry that `penstock up --registry` starts beside its nodes: one more child, once they serve."""
+"""A service that `penstock up` starts beside its nodes, a registry or a console: one more child, once they serve."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ STOP_SECONDS_MAX: Final = 10.0
 RESTART_SECONDS: Final = 5.0
 
 
-class RegistryWish(NamedTuple):
-    """Where it is to listen, and what it needs to get in at a cluster that asks who it is."""
+class ServiceWish(NamedTuple):
+    """Which command it is and what it gives, where it is to listen, and what it needs to get in at a cluster that asks
+    who it is."""
 
+    command: str
+    gives: str
     port: int
     host: str
     options: tuple[str, ...] = ()
@@ -40,11 +43,12 @@ def refuse_busy(port: int, host: str, option: str) -> None:
     raise Refused(f"port {port} on {host} is busy{listener_text(port)}", hint)
 
 
-class RegistryProcess:
+class ServiceProcess:
     """Its process, through all its lives."""
 
-    def __init__(self, wish: RegistryWish) -> None:
+    def __init__(self, wish: ServiceWish) -> None:
         self.url = wish.url
+        self.command = wish.command
         self._wish = wish
         self._process: subprocess.Popen[bytes] | None = None
         self._started = 0.0
@@ -55,7 +59,7 @@ class RegistryProcess:
         self._started = time.monotonic()
         at = ("-b", bootstrap, "--port", str(self._wish.port), "--host", self._wish.host)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "penstock.cli.main", "registry", *at, *self._wish.options],
+            [sys.executable, "-m", "penstock.cli.main", self.command, *at, *self._wish.options],
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr if talk is None else talk,
             stderr=talk,
@@ -68,9 +72,11 @@ class RegistryProcess:
         is_ready = bool(readable) and os.read(reader, 1) != b""
         os.close(reader)
         if is_ready:
-            say(f"schemas are at {self.url}")
+            say(f"{self._wish.gives} at {self.url}")
         else:
-            complain("the registry does not serve", "the nodes go on; start it again with: penstock registry")
+            complain(
+                f"the {self.command} does not serve", f"the nodes go on; start it again with: penstock {self.command}"
+            )
         return is_ready
 
     def look_after(self, bootstrap: str, talk: int | None, restart: bool) -> None:
@@ -78,9 +84,8 @@ class RegistryProcess:
         if self._process is None or self._process.poll() is None:
             return
         self._process = None
-        complain(
-            "the registry has ended", None if restart else f"start it again with: penstock registry -b {bootstrap}"
-        )
+        hint = None if restart else f"start it again with: penstock {self.command} -b {bootstrap}"
+        complain(f"the {self.command} has ended", hint)
         if restart and time.monotonic() - self._started > RESTART_SECONDS:
             self.start(bootstrap, talk)
 
