@@ -10,8 +10,10 @@ import pytest
 from penstock.client.blocking import Client
 from penstock.client.groups import Groups
 from penstock.client.metadata import TopicPartition
+from penstock.core.records.codecs import DECOMPRESSED_BYTES_MAX
 from penstock.testing import Broker
 from tests.cli.running import Shell
+from tests.robustness.bombs import MEGABYTE, bomb, holds_at_most
 
 pytestmark = pytest.mark.client
 LOG = f"{0:020d}.log"
@@ -155,3 +157,15 @@ def test_a_node_that_runs_is_left_alone(shell: Shell, tmp_path: Path) -> None:
         failed = shell("storage", "dump", "--config", file)
     assert failed.code == 1
     assert "stop it first" in failed.err
+
+
+def test_a_bomb_is_named_and_not_unpacked(shell: Shell, config: Path) -> None:
+    path = config.parent / "data" / "orders-1" / LOG
+    whole = path.read_bytes()
+    try:
+        path.write_bytes(bomb())
+        with holds_at_most(2 * DECOMPRESSED_BYTES_MAX + 16 * MEGABYTE):
+            (only,) = dumped(shell, config, "orders-1", "--show", "records", code=1)
+        assert f"the body unpacks to more than {DECOMPRESSED_BYTES_MAX} bytes" in only["damage"]
+    finally:
+        path.write_bytes(whole)

@@ -24,7 +24,7 @@ from penstock.client.batches import AbortedFilter, read_batches
 from penstock.core.base.ports import Buffer
 from penstock.core.records.batch import BatchHeader, iterate_headers, read_header
 from penstock.core.records.build import build_batch, rebuild, seal
-from penstock.core.records.codecs import Codec
+from penstock.core.records.codecs import DECOMPRESSED_BYTES_MAX, Codec
 from penstock.core.records.control import EndTransaction, build_end_transaction
 from penstock.core.records.errors import CorruptBatch
 from penstock.core.records.record import keys_of, read_body
@@ -32,6 +32,7 @@ from penstock.core.wire.api.fetch import AbortedTransaction
 from penstock.spark.rows.decode import Cut, decode, stretches
 from penstock.spark.rows.schema import schema_of
 from penstock.spark.rows.tasks import COLUMNS
+from tests.robustness.bombs import MEGABYTE, bomb, heap, holds_at_most
 
 EVERYTHING = 1 << 62
 BEYOND_SPARK = -2
@@ -273,3 +274,17 @@ def test_a_stretch_ends_with_enough_rows() -> None:
 
     blob = b"".join(batches())
     assert [len(stretch.headers) for stretch in stretches(blob, iterate_headers(blob), 20)] == [2, 2, 1]
+
+
+def test_a_bomb_is_named_and_not_unpacked() -> None:
+    with holds_at_most(2 * DECOMPRESSED_BYTES_MAX + 16 * MEGABYTE), pytest.raises(CorruptBatch, match="at offset 0"):
+        rows_of(bomb())
+
+
+def test_a_heap_of_bombs_is_decoded_stretch_by_stretch() -> None:
+    size, count = 8 * MEGABYTE, 40
+    blob = heap(count, size)
+    cut = Cut("topic", 7, 0, EVERYTHING, COLUMNS)
+    with holds_at_most(8 * size):
+        seen = sum(decode(each, cut).num_rows for each in stretches(blob, iterate_headers(blob), 1000))
+    assert seen == count

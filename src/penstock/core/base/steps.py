@@ -89,7 +89,11 @@ class _Task:
             outcome = stop.value
         except Exception as error:
             outcome = error
-        self._finish(outcome)
+        try:
+            self._finish(outcome)
+        finally:
+            # An error holds this frame, and with it whatever was worked on: it must not be held by it in turn.
+            del outcome
 
     def _tries_again(self, op: FileOp | None, result: object) -> bool:
         """Whether something was not done for want of a descriptor or of memory, and will be asked for again."""

@@ -101,14 +101,10 @@ def _snappy(body: Buffer, _level: int) -> bytes:
 
 def _unsnappy(packed: Buffer, bytes_max: int) -> bytes:
     """A block begins with its unpacked size, so a bomb is refused before any of it is unpacked."""
-    parts = []
-    size = 0
-    for block in _snappy_blocks(memoryview(packed)):
-        size += cramjam.snappy.decompress_raw_len(block)
-        if size > bytes_max:
-            raise _too_large(bytes_max)
-        parts.append(bytes(cramjam.snappy.decompress_raw(block)))
-    return b"".join(parts)
+    view = memoryview(packed)
+    if sum(map(cramjam.snappy.decompress_raw_len, _snappy_blocks(view))) > bytes_max:
+        raise _too_large(bytes_max)
+    return b"".join(bytes(cramjam.snappy.decompress_raw(block)) for block in _snappy_blocks(view))
 
 
 def _snappy_blocks(view: memoryview) -> Iterator[memoryview]:
@@ -147,6 +143,8 @@ def _unpack_growing(into: Callable[[Buffer, bytearray], int], packed: Buffer, by
         try:
             return bytes(memoryview(out)[: into(packed, out)])
         except cramjam.DecompressionError as failure:
+            # Whoever keeps the error keeps this frame.
+            del out
             if str(failure) != _NO_ROOM:
                 raise
         if room == bytes_max:

@@ -21,7 +21,7 @@ from penstock.core.node.schemas.ports import SchemaHost
 from penstock.core.partition.partition import Partition
 from penstock.core.partition.readers import UNCOMMITTED
 from penstock.core.records.batch import iterate_headers
-from penstock.core.records.errors import CorruptBatch
+from penstock.core.records.errors import BodyTooLarge, CorruptBatch
 from penstock.core.records.record import Record, iterate
 from penstock.core.schemas.records import TOPIC
 from penstock.core.schemas.table import SchemaTable
@@ -206,7 +206,7 @@ class SchemaReader:
             if header.next_offset <= self.next_offset:
                 continue
             if not header.is_control:
-                for record in self._new(iterate(data, header_at)):
+                for record in self._new(self._unpacked(data, header_at)):
                     table.replay(record.key, record.value)
                     budget -= len(record.value or b"")
                     if budget < 0:
@@ -215,6 +215,14 @@ class SchemaReader:
             if table is not self.table:
                 return
             self.next_offset = header.next_offset
+
+    def _unpacked(self, data: bytes, header_at: int) -> Iterator[Record]:
+        """Whatever somebody has written there: what nobody can ever unpack must not keep the others from being read."""
+        try:
+            return iterate(data, header_at)
+        except BodyTooLarge as failure:
+            self._node.log("error", "schemas", f"a batch of {TOPIC} is passed over: {failure}", kind="schemas")
+            return iter(())
 
     def _new(self, records: Iterator[Record]) -> Iterator[Record]:
         return (record for record in records if record.offset >= self.next_offset)

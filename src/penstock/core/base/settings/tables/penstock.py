@@ -85,7 +85,7 @@ penstock.schema.validation.on.failure | string | reject | one of: reject dlq | m
     What becomes of records that do not fit: their batch is refused, or they go to the topic of that name and `.dlq`.
 penstock.batch.records.max | int | 1000000 | >= 1 | medium cluster-wide
     The most records of one batch; producers that can, send more of them in several batches.
-penstock.batch.unpacked.bytes.max | long | 67108864 | >= 1024 | medium cluster-wide
+penstock.batch.unpacked.bytes.max | long | 67108864 | 1024 .. 134217728 | medium cluster-wide
     How many bytes the records of a batch may unpack to where the broker has to read them.
 penstock.batch.inline.bytes.max | int | 16384 | >= 0 | low
     The largest batch whose records are read where it comes in, and not in a worker process.

@@ -59,7 +59,7 @@ penstock.schema.validation.on.failure | string | reject | one of: reject dlq | m
     What becomes of records that do not fit: their batch is refused, or they go to the topic of that name and `.dlq`.
 penstock.batch.records.max | int | 1000000 | >= 1 | medium
     The most records of one batch; producers that can, send more of them in several batches.
-penstock.batch.unpacked.bytes.max | long | 67108864 | >= 1024 | medium
+penstock.batch.unpacked.bytes.max | long | 67108864 | 1024 .. 134217728 | medium
     How many bytes the records of a batch may unpack to where the broker has to read them.
 max.message.bytes | int | 1048588 | >= 0 | medium
     The largest batch of records a partition takes, as compressed by the producer.
