@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Final, NamedTuple
 
 from penstock.core.base.ports import File, Read, Steps
 from penstock.core.log.offset_index import OffsetEntry
 from penstock.core.log.segment import Segment
-from penstock.core.records.batch import HEADER_BYTES, BatchHeader, check_frame, read_header
+from penstock.core.records.batch import HEADER_BYTES, LENGTH_END, MAGIC, BatchHeader, check_frame, read_header
 from penstock.core.records.errors import CorruptBatch
 
 # About two milliseconds of work on small batches: whoever scans much asks for a Pause after each.
 CHUNK_BYTES: Final = 128 * 1024
 # Enough to get from one index entry to the next at the default interval, in one read.
 WALK_BYTES: Final = 8 * 1024
+
+_frame_of: Final = Struct(">qi4xb4x2xi8x8x8x2x4xi").unpack_from
+"""Of a batch's header: base offset, length, magic, last offset delta, count."""
+_LENGTH_MIN: Final = HEADER_BYTES - LENGTH_END
 
 
 class Located(NamedTuple):
@@ -37,6 +42,18 @@ def walk_to(
             if len(data) < HEADER_BYTES:
                 # What comes here is still in flight.
                 return None
+        if begins is None:
+            base_offset, length, magic, delta, count = _frame_of(data, position - start)
+            if (
+                base_offset + delta < offset
+                and magic == MAGIC
+                and length >= _LENGTH_MIN
+                and base_offset >= 0 <= delta
+                and count >= 0
+            ):
+                # It lies before what is looked for, which is all that most batches are asked.
+                position += LENGTH_END + length
+                continue
         header = read_header(data, position - start)
         check_frame(header, position)
         if begins is not None:
