@@ -116,8 +116,10 @@ class Segment:
         if self.size_bytes + size > settings.segment_bytes or last_offset - self.base_offset > RELATIVE_OFFSET_MAX:
             return True
         waited_ms = timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
-        soonest_ms = min(settings.segment_ms, settings.max_compaction_lag_ms) - settings.segment_jitter_ms
-        if waited_ms > soonest_ms and waited_ms > self._roll_after_ms(settings):
+        latest_ms = waited_ms + settings.segment_jitter_ms
+        if (
+            latest_ms > settings.segment_ms or latest_ms > settings.max_compaction_lag_ms
+        ) and waited_ms > self._roll_after_ms(settings):
             return True
         # The indexes are asked only when this batch would add an entry to them.
         return self.unindexed_bytes > settings.index_interval_bytes and self._is_index_full(

@@ -253,7 +253,8 @@ class Leader(Partition):
 
     def _admit(self, acks: int) -> None:
         """Whether an append may be acknowledged as its producer asks; otherwise it is better not made."""
-        self._check_log()
+        if self.log.failure is not None:
+            self._check_log()
 
     def _check_log(self) -> None:
         failure = self.log.failure

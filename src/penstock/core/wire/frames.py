@@ -49,7 +49,7 @@ def parse_request_header(frame: Buffer) -> RequestHeader:
         client_id = None
         if length >= 0:
             stop = position + length
-            client_id = bytes(frame[position:stop]).decode()
+            client_id = str(frame[position:stop], "utf-8")
             position = stop
         elif length != -1:
             raise DecodeError(f"client id of {length} bytes")
@@ -140,13 +140,12 @@ class FrameReader:
         "_plain_bytes_max",
         "_start",
         "_stop",
+        "_usual_bytes_max",
         "unfinished_bytes",
     )
 
     def __init__(self, frame_bytes_max: int = FRAME_BYTES_MAX, plain_bytes_max: int = FRAME_BYTES_MAX) -> None:
-        self._frame_bytes_max = frame_bytes_max
-        # Of frames that are requests, and of an API that carries nothing large.
-        self._plain_bytes_max = plain_bytes_max
+        self.allow(frame_bytes_max, plain_bytes_max)
         self.unfinished_bytes = 0
         """The size of the frame that has begun, as far as it is known; 0 if none has."""
         self._buffer = _NO_BUFFER
@@ -158,7 +157,10 @@ class FrameReader:
     def allow(self, frame_bytes_max: int, plain_bytes_max: int) -> None:
         """Other bounds from the next frame on."""
         self._frame_bytes_max = frame_bytes_max
+        # Of frames that are requests, and of an API that carries nothing large.
         self._plain_bytes_max = plain_bytes_max
+        # What need not be looked at any further.
+        self._usual_bytes_max = min(frame_bytes_max, plain_bytes_max)
 
     @property
     def waiting_bytes(self) -> int:
@@ -181,11 +183,11 @@ class FrameReader:
             self._replace_buffer()
         elif capacity < self._capacity_wanted:
             self._replace_buffer()
-        elif self._start:
+        elif waiting and self._start:
             self._buffer[:waiting] = self._buffer[self._start : self._stop]
         self._start = 0
         self._stop = waiting
-        return self._buffer[waiting:]
+        return self._buffer[waiting:] if waiting else self._buffer
 
     def received(self, count: int) -> list[memoryview]:
         """Takes note of `count` bytes in the space lent last, and cuts off the frames that are complete.
@@ -238,10 +240,8 @@ class FrameReader:
         unfinished_bytes = 0
         while stop - start >= 4:
             (size,) = _size.unpack_from(buffer, start)
-            if not 0 <= size <= self._frame_bytes_max:
-                raise DecodeError(f"frame of {size} bytes, allowed are 0 to {self._frame_bytes_max}")
-            if size > self._plain_bytes_max and stop - start >= 6:
-                self._check_large(size, start + 4)
+            if not 0 <= size <= self._usual_bytes_max:
+                self._check_size(size, start, stop)
             end = start + 4 + size
             if end > stop:
                 unfinished_bytes = 4 + size
@@ -250,6 +250,13 @@ class FrameReader:
             start = end
         self._start = start
         return frames, unfinished_bytes or stop - start
+
+    def _check_size(self, size: int, start: int, stop: int) -> None:
+        """Of a frame that is not as small as all may be; which API it is for is known once two more bytes are here."""
+        if not 0 <= size <= self._frame_bytes_max:
+            raise DecodeError(f"frame of {size} bytes, allowed are 0 to {self._frame_bytes_max}")
+        if size > self._plain_bytes_max and stop - start >= 6:
+            self._check_large(size, start + 4)
 
     def _check_large(self, size: int, position: int) -> None:
         (key,) = _key.unpack_from(self._buffer, position)

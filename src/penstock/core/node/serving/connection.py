@@ -22,6 +22,8 @@ controller, for one, which would take a node for dead that only answers a client
 ANSWER_BYTES_PER_TURN_MAX: Final = 128 << 10
 """A small request may have a large answer, to make which takes as long."""
 ALONE: Final = -1
+NONE: Final[list[memoryview]] = []
+"""Of frames: nobody puts one in, whatever arrives is another list."""
 LOOKED_AT_BYTES_MIN: Final = 16 << 10
 """From here on it matters how much of an answer is in memory, and what is only in a file until it is sent."""
 UNKNOWN_REQUESTS_MAX: Final = 16
@@ -82,7 +84,8 @@ class Connection:
         self._reader = FrameReader(node.limits.frame_bytes_max, node.limits.plain_frame_bytes_max)
         # The frame that has not ended, or that is being served.
         self._arrival: Arrival | None = None
-        self._take([])
+        self._frames: list[memoryview] = NONE
+        self._served = 0
         self._out_bytes = 0
         self._unsent = 0
         # Of what is unsent, what is in memory and not in a file: never less than there is.
@@ -182,7 +185,8 @@ class Connection:
         """`count` bytes were put into the buffer given last."""
         self.last_active_ms = self._node.now_ms
         try:
-            self._take(self._reader.received(count))
+            self._frames = self._reader.received(count)
+            self._served = 0
         except DecodeError as error:
             self._malformed(error)
         else:
@@ -195,7 +199,8 @@ class Connection:
         if self.closing or not data:
             return
         try:
-            self._take(self._reader.feed(data))
+            self._frames = self._reader.feed(data)
+            self._served = 0
         except DecodeError as error:
             self._malformed(error)
         else:
@@ -219,7 +224,7 @@ class Connection:
         self.out.clear()
         if self._counted_bytes:
             self._node.later_turns.unread.hold(self, 0)
-        self._take([])
+        self._frames = NONE
         self._stop_reading()
         if self.client_instance is not None:
             self._node.metrics.telemetry.forget(self.client_instance)
@@ -285,19 +290,23 @@ class Connection:
         """The world still holds this much unsent; go on reading once that is little enough."""
         if bytes_left < self._unsent:
             self.last_active_ms = self._node.now_ms
-        held_bytes = self._held_bytes = min(self._held_bytes, bytes_left)
+        held_bytes = self._held_bytes
+        if held_bytes > bytes_left:
+            held_bytes = self._held_bytes = bytes_left
         if held_bytes != self._counted_bytes:
             self._counted_bytes = held_bytes
             self._node.later_turns.unread.hold(self, held_bytes)
         self._unsent = bytes_left
-        self.resume()
+        if not self.reading:
+            self.resume()
 
     def put(self, parts: list[Part], size: int) -> None:
         self.out += parts
         self._out_bytes += size
         self._held_bytes += size if size < LOOKED_AT_BYTES_MIN else _in_memory(parts)
         if not self.dirty:
-            self.mark()
+            self.dirty = True
+            self._node.dirty.append(self)
 
     def park(self, slot: Slot) -> None:
         """The answer has to wait for its turn, or for something to happen."""
@@ -342,11 +351,6 @@ class Connection:
                 raise TooManyElements(f"an answer of {elements} elements takes a turn of its own")
             self.elements_left -= elements
 
-    def _take(self, frames: list[memoryview]) -> None:
-        """These frames have arrived, and none of them has been served."""
-        self._frames = frames
-        self._served = 0
-
     def _serve(self) -> None:
         """Run the frames that have arrived, as long as slots and output have room, and no more than a turn's share."""
         frames, node, limits = self._frames, self._node, self._node.limits
@@ -383,8 +387,8 @@ class Connection:
             self._malformed(error)
         except DecodeError as error:
             self._malformed(error)
-        self._take([])
-        self.arrived_us = 0
+        self._frames = NONE
+        self._served = self.arrived_us = 0
         if self._reader.unfinished_bytes or self._arrival is not None:
             self._follow(is_next=at > 0)
 

@@ -6,10 +6,12 @@ others itself.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
 from penstock.core.base.errors import ErrorCode
+from penstock.core.base.histogram import LATENCY_BOUNDS_US
 from penstock.core.base.ports import Buffer
 from penstock.core.base.settings import BrokerSettings
 from penstock.core.metadata.image import Image
@@ -243,8 +245,11 @@ class Dispatcher(Generic[H]):
     def turn_ends(self, elapsed_us: int) -> None:
         """It took so long."""
         if self.counted:
+            bucket = bisect_left(LATENCY_BOUNDS_US, elapsed_us)
             for api, times in self.counted.items():
-                self._times[api.name].at_once.observe(elapsed_us, times)
+                at_once = self._times[api.name].at_once
+                at_once.counts[bucket] += times
+                at_once.total += elapsed_us * times
             self.counted.clear()
         if self.waiting:
             for api, times in self.waiting.items():
