@@ -71,19 +71,18 @@ class _Task:
     def resume(self, result: object) -> None:
         """Feed one result and go on while operations finish inline (a loop, so that depth stays constant)."""
         steps, tasks, op = self._steps, self._tasks, self._op
-        if isinstance(result, MAY_TELL_OF_FAILURE) and self._tries_again(op, result):
-            return
         try:
             while True:
-                if isinstance(result, MAY_TELL_OF_FAILURE) and _has_failed(op, result):
-                    tasks.on_disk_failed()
+                if isinstance(result, MAY_TELL_OF_FAILURE):
+                    if self._tries_again(op, result):
+                        return
+                    if _has_failed(op, result):
+                        tasks.on_disk_failed()
                 op = steps.throw(result) if isinstance(result, FileFailure) else steps.send(result)
                 result = tasks._files.perform(op, self.resume)
                 if result is LATER:
                     self._op = op
                     tasks.running.add(self)
-                    return
-                if isinstance(result, MAY_TELL_OF_FAILURE) and self._tries_again(op, result):
                     return
         except StopIteration as stop:
             outcome = stop.value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -45,10 +45,17 @@ class OffsetIndex(IndexFile):
         entries: Buffer = self.pending
         if not entries or _unpack(entries)[0] > relative:
             entries = yield from self.load()
-        slot = bisect_right(range(len(entries) // ENTRY_BYTES), relative, key=lambda at: _offset(entries, at)) - 1
-        if slot < 0:
+        # A search by halves, as `bisect_right` is one: its key would cost two calls for each entry that is looked at.
+        slot, behind = 0, len(entries) // ENTRY_BYTES
+        while slot < behind:
+            middle = (slot + behind) // 2
+            if relative < _unpack(entries, middle * ENTRY_BYTES)[0]:
+                behind = middle
+            else:
+                slot = middle + 1
+        if not slot:
             return None
-        last, position = _unpack(entries, slot * ENTRY_BYTES)
+        last, position = _unpack(entries, (slot - 1) * ENTRY_BYTES)
         return OffsetEntry(last + self.base_offset, position)
 
     def truncate(self, offset: int) -> Steps[None]:

@@ -336,7 +336,8 @@ class Fetching:
         room, first = min(cached.max_bytes, outcome.room), outcome.size == 0
         if room <= 0 and not first:
             return None
-        self._check_right(cached)
+        if self._node.gates is not OPEN:
+            self._check_right(cached)
         partition, offset = cached.resolve_again(self._node), cached.offset
         if cached.session.replica is not None:
             piece = yield from self._follower_reads.read(partition, cached.replica_id, offset, room, first)

@@ -85,9 +85,7 @@ class Connection:
         # The frame that has not ended, or that is being served.
         self._arrival: Arrival | None = None
         self._frames: list[memoryview] = NONE
-        self._served = 0
-        self._out_bytes = 0
-        self._unsent = 0
+        self._served = self._out_bytes = self._unsent = 0
         # Of what is unsent, what is in memory and not in a file: never less than there is.
         self._held_bytes = self._counted_bytes = 0
         # It has had its share of a turn, and goes on in a later one.
@@ -435,4 +433,8 @@ class Connection:
 
 
 def _in_memory(parts: list[Part]) -> int:
-    return sum(len(part) for part in parts if type(part) is not Slice)
+    size = 0
+    for part in parts:
+        if type(part) is not Slice:
+            size += len(part)
+    return size

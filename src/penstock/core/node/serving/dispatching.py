@@ -264,24 +264,20 @@ class Dispatcher(Generic[H]):
             slot.throttle(throttle_ms)
 
     def _settle(self, slot: Slot, answer: Answer) -> None:
+        """Send what is answered, or let it wait for its turn. What goes on by itself may be answered at once, too."""
         connection = slot.connection
         if isinstance(answer, Message):
-            parts, size = slot.encode(answer)
-            if connection.slots:
-                slot.parts, slot.size = parts, size
-                connection.park(slot)
-            else:
-                self.served(connection, slot.api)
-                connection.put(parts, size)
-        elif answer is PENDING:
-            connection.park(slot)
-            if slot.parts is not None:
-                connection.drain()
+            slot.parts, slot.size = slot.encode(answer)
         elif answer is NO_REPLY:
             self.served(connection, slot.api)
-        else:
-            connection.park(slot)
+            return
+        elif answer is not PENDING:
             self._node.later_turns.run_steps(slot, answer)  # type: ignore[arg-type]  # what is neither is steps
+        if slot.parts is None or connection.slots:
+            connection.park(slot)
+        else:
+            self.served(connection, slot.api)
+            connection.put(slot.parts, slot.size)
 
     def _unsupported(self, key: int, version: int) -> tuple[Api[H], int]:
         """Only ApiVersions may be asked in a version nobody knows; it answers in its oldest one."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from penstock.core.base.ports import Steps
@@ -89,13 +90,13 @@ class LaterTurns:
     def run(self, slot: Slot, steps: Steps[T], done: Callable[[Any], None]) -> None:
         """Let steps of a request go on by themselves; `done` gets what they return, or what has ended them. No other
         large request is served before those of a large one have ended."""
-        is_large = slot.connection.elements_left < 0
-        self._steps_of_large += is_large
+        if slot.connection.elements_left < 0:
+            self._steps_of_large += 1
+            done = partial(self._end_of_large, done)
+        self._node.tasks.run(steps, done)
 
-        def finished(outcome: T | Exception) -> None:
-            done(outcome)
-            self._steps_of_large -= is_large
-            if is_large and not self._steps_of_large and not self._is_serving_large:
-                self._next_large()
-
-        self._node.tasks.run(steps, finished)
+    def _end_of_large(self, done: Callable[[Any], None], outcome: T | Exception) -> None:
+        done(outcome)
+        self._steps_of_large -= 1
+        if not self._steps_of_large and not self._is_serving_large:
+            self._next_large()
