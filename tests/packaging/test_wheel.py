@@ -24,6 +24,7 @@ for name in names:
 print(len(names), penstock.__file__)
 """
 NEEDS = {
+    "apply": ("penstock.client.declared.yaml_text",),
     "client": ("penstock.api",),
     "console": ("penstock.services.console",),
     "registry": ("penstock.services.registry", "penstock.schemas"),

@@ -56,7 +56,8 @@ CODECS = frozenset({"crc32c", "cramjam"})
 THIRD_PARTY: dict[str, frozenset[str]] = {
     "core": CODECS,
     "sim": CODECS,
-    "client": CODECS,
+    # What reads the files of `penstock apply`; an extra.
+    "client": CODECS | {"yaml"},
     # The library only where files are sealed.
     "shell": CODECS | {"uvloop", "cryptography"},
     # Only for PKCS12, and to make certificates.

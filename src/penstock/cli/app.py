@@ -11,6 +11,7 @@ import typer
 from penstock import __version__
 from penstock.cli import (
     acl,
+    apply,
     audit,
     bench,
     cert,
@@ -18,6 +19,7 @@ from penstock.cli import (
     config,
     consume,
     dlq,
+    export,
     generate,
     group,
     plain,
@@ -224,4 +226,6 @@ app.add_typer(config.app, name="config")
 app.add_typer(storage.app, name="storage")
 app.add_typer(bench.app, name="bench")
 app.add_typer(generate.app, name="generate")
+app.command("apply")(apply.apply)
+app.command("export")(export.export)
 app.command("sim")(sim.sim)

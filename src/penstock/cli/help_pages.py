@@ -13,6 +13,8 @@ EXAMPLES: Final = {
     "console": "penstock console -b 127.0.0.1:9092 --port 8080",
     "produce": "echo 'k1:hello' | penstock produce greetings --key-separator :",
     "consume": "penstock consume orders --from 15m --follow --format '{offset} {key}: {value}'",
+    "apply": "penstock apply -f cluster.yaml --dry-run",
+    "export": "penstock export --only topics --only acls",
     "bench produce": "penstock bench produce --records 1000000 --record-bytes 1000 --property compression.type=lz4",
     "bench consume": "penstock bench consume orders",
     "bench latency": "penstock bench latency --rate 100 --property acks=1",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Final
 
@@ -11,7 +10,7 @@ import typer
 from penstock.cli.output import Output, print_json, print_rows
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
 from penstock.cli.talk import Refused, say
-from penstock.client.quotas import alter_quotas, entity_text, quotas
+from penstock.client.quotas import WORDS, alter_quotas, entity_text, parse_bytes, quotas
 from penstock.core.base.quotas import (
     CLIENT_ID,
     CONNECTION,
@@ -26,18 +25,8 @@ from penstock.core.base.quotas import (
 
 app = typer.Typer(help="Bound what clients may ask of a cluster.", no_args_is_help=True)
 
-WORDS: Final = {
-    "produce": PRODUCE,
-    "fetch": FETCH,
-    "request": REQUEST,
-    "mutation": MUTATION,
-    "connections": CONNECTION,
-}
-"""What the options are called, and Kafka's names for it."""
 COLUMNS = ("whose", *WORDS)
 OTHERS: Final = "*"
-_BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)(?:i?b)?(?:/s)?", re.IGNORECASE)
-_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 User = Annotated[str | None, typer.Option(metavar="NAME", help="Of this user; '*': of each one without its own.")]
 ClientId = Annotated[str | None, typer.Option(metavar="ID", help="Of this client id; '*': of each other one.")]
@@ -139,10 +128,10 @@ def _check(entity: QuotaEntity, wanted: Mapping[str, float]) -> None:
 
 
 def bytes_of(text: str, option: str) -> int:
-    found = _BYTES.fullmatch(text.strip())
+    found = parse_bytes(text)
     if found is None:
         raise typer.BadParameter(f"{text!r} is no number of bytes: 500000, 500k, 10M", param_hint=option)
-    return int(float(found[1]) * _UNITS[found[2].lower()])
+    return found
 
 
 def _shown(value: float | None) -> str:

@@ -237,6 +237,26 @@ class Admin:
             found |= self._client.retry(partial(self._settings_of, DescribeConfigsRequest(resources=resources)))
         return found
 
+    def own_settings(self, topics: Sequence[str]) -> dict[str, dict[str, str | None]]:
+        """What was set for each topic itself; those that are gone meanwhile are left out."""
+        found: dict[str, dict[str, str | None]] = {}
+        for first in range(0, len(topics), RESOURCES_PER_REQUEST_MAX):
+            resources = [
+                DescribeConfigsResource(resource_type=TOPIC, resource_name=name, configuration_keys=None)
+                for name in topics[first : first + RESOURCES_PER_REQUEST_MAX]
+            ]
+            found |= self._client.retry(partial(self._own_settings_of, DescribeConfigsRequest(resources=resources)))
+        return found
+
+    def _own_settings_of(self, request: DescribeConfigsRequest) -> dict[str, dict[str, str | None]]:
+        found = {}
+        for result in self._client.ask(request, DescribeConfigsResponse).results:
+            if result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                check(result.error_code, f"topic {result.resource_name}", result.error_message)
+                own = (one for one in result.configs if _SOURCES.get(one.config_source) == "topic")
+                found[result.resource_name] = {one.name: one.value for one in own}
+        return found
+
     def _settings_of(self, request: DescribeConfigsRequest) -> dict[str, str | None]:
         results = self._client.ask(request, DescribeConfigsResponse).results
         return {result.resource_name: one.value for result in results for one in result.configs}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from penstock.client.blocking import Client
 from penstock.client.errors import check
-from penstock.core.base.quotas import QuotaEntity
+from penstock.core.base.quotas import CONNECTION, FETCH, MUTATION, PRODUCE, REQUEST, QuotaEntity
 from penstock.core.wire.api.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -19,6 +20,17 @@ from penstock.core.wire.api.describe_client_quotas import DescribeClientQuotasRe
 
 DEFAULT: Final = "<default>"
 """How Kafka writes those who have no quota of their own."""
+
+WORDS: Final = {
+    "produce": PRODUCE,
+    "fetch": FETCH,
+    "request": REQUEST,
+    "mutation": MUTATION,
+    "connections": CONNECTION,
+}
+"""What people call them, and Kafka's names."""
+_BYTES: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)(?:i?b)?(?:/s)?", re.IGNORECASE)
+_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 class Quotas(NamedTuple):
@@ -62,3 +74,9 @@ def alter_quotas(client: Client, entity: QuotaEntity, changes: Mapping[str, floa
             check(entry.error_code, entity_text(entity), entry.error_message)
 
     client.retry(attempt)
+
+
+def parse_bytes(text: str) -> int | None:
+    """`500000`, `500k` or `10M` as a number; None if it is none of these."""
+    found = _BYTES.fullmatch(text.strip())
+    return None if found is None else int(float(found[1]) * _UNITS[found[2].lower()])

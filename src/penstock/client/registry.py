@@ -14,6 +14,7 @@ from penstock.client.errors import ClientError
 TIMEOUT_SECONDS: Final = 15.0
 MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 SUBJECT_NOT_FOUND, VERSION_NOT_FOUND, SCHEMA_NOT_FOUND = 40401, 40402, 40403
+COMPATIBILITY_NOT_FOUND: Final = 40408
 
 
 class Refusal(ClientError):

@@ -79,6 +79,12 @@ def create(client: Client, tenant: Tenant, limits: Mapping[str, float], password
     set_password(client, tenant.name, password, SCRAM_NUMBERS)
 
 
+def replace(client: Client, before: Tenant, after: Tenant) -> None:
+    """Another number of partitions for the same name and prefix; both together would be refused."""
+    _change(client, before, SUBTRACT)
+    _change(client, after, APPEND)
+
+
 def delete(client: Client, tenant: Tenant) -> None:
     """Who it was may do nothing more; its topics stay."""
     if mechanisms := users(client, tenant.name).get(tenant.name):

@@ -46,23 +46,22 @@ def users(client: Client, *names: str) -> dict[str, Iterations]:
 
 
 def set_password(client: Client, name: str, password: str, mechanisms: Iterable[str]) -> None:
-    """What is sent is the salted password, from which the other one cannot be read."""
-    changes = []
+    """What is sent is the salted password, from which the other one cannot be read. One mechanism at a time: Kafka
+    refuses a request that names a user twice."""
     for mechanism in mechanisms:
         salt = os.urandom(SALT_BYTES)
         secret = salted(mechanism, password, salt, ITERATIONS)
         number = SCRAM_NUMBERS[mechanism]
-        changes.append(
-            ScramCredentialUpsertion(
-                name=name, mechanism=number, iterations=ITERATIONS, salt=salt, salted_password=secret
-            )
+        change = ScramCredentialUpsertion(
+            name=name, mechanism=number, iterations=ITERATIONS, salt=salt, salted_password=secret
         )
-    _alter(client, AlterUserScramCredentialsRequest(upsertions=changes), name)
+        _alter(client, AlterUserScramCredentialsRequest(upsertions=[change]), name)
 
 
 def delete_user(client: Client, name: str, mechanisms: Iterable[str]) -> None:
-    changes = [ScramCredentialDeletion(name=name, mechanism=SCRAM_NUMBERS[each]) for each in mechanisms]
-    _alter(client, AlterUserScramCredentialsRequest(deletions=changes), name)
+    for mechanism in mechanisms:
+        change = ScramCredentialDeletion(name=name, mechanism=SCRAM_NUMBERS[mechanism])
+        _alter(client, AlterUserScramCredentialsRequest(deletions=[change]), name)
 
 
 def _alter(client: Client, request: AlterUserScramCredentialsRequest, name: str) -> None:
