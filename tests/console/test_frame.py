@@ -60,7 +60,7 @@ def test_a_form_needs_the_token_of_its_session(console: Site) -> None:
     "headers", [{"origin": "http://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}]
 )
 def test_a_form_of_elsewhere_is_refused(console: Site, headers: dict[str, str]) -> None:
-    refused = console.post("/topics-create", headers=headers, name="elsewhere")
+    refused = console.post("/topics-create", sent=headers, name="elsewhere")
     assert (refused.status, refused.html) == (403, "this form came from elsewhere\n")
 
 

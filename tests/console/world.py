@@ -64,10 +64,10 @@ class Site:
     def get(self, path: str, **options: Any) -> Seen:
         return Seen(self.client.get(path, **options))
 
-    def post(self, path: str, *, csrf: str | None = None, headers: dict[str, str] | None = None, **form: str) -> Seen:
+    def post(self, path: str, *, csrf: str | None = None, sent: dict[str, str] | None = None, **form: str) -> Seen:
         """With the session's own token, unless another one is given; follows to the page that tells of it."""
         token = self.token() if csrf is None else csrf
-        return Seen(self.client.post(path, data={"csrf": token, **form}, headers=headers))
+        return Seen(self.client.post(path, data={"csrf": token, **form}, headers=sent))
 
     def token(self) -> str:
         """As it stands in every form."""

@@ -18,6 +18,7 @@ from penstock.cli.service_process import refuse_busy
 from penstock.cli.talk import Misused, Refused, say
 
 if TYPE_CHECKING:
+    from penstock.services.console.decoding import Mask
     from penstock.services.console.logging_in import Way
 
 BOOTSTRAP = "127.0.0.1:9092"
@@ -36,6 +37,7 @@ class Asked:
     registry: str | None
     read_only: bool
     viewer: list[str]
+    mask: list[str]
     tls_cert: str | None
     tls_key: str | None
 
@@ -64,7 +66,7 @@ def console(**options: object) -> int:
         viewers=frozenset(asked.viewer),
         # Browsers do not tell ports apart: another console of this machine has another one.
         cookie=f"penstock_console_{port}",
-        facts={"registry": asked.registry, "bootstrap": way.bootstrap},
+        facts={"registry": asked.registry, "bootstrap": way.bootstrap, "masks": _masks(asked)},
     )
     name = next(iter(asked.advertised_host), asked.host)
     url = f"{'http' if tls is None else 'https'}://{joined_address(name, port)}"
@@ -111,6 +113,20 @@ def _refuse_open(asked: Asked, way: Way) -> None:
         raise Misused("passwords would be sent as they are", "serve HTTPS: --tls-cert FILE --tls-key FILE")
     if asked.host in ("0.0.0.0", "::") and not asked.advertised_host:
         raise Misused("on all addresses it has to know its name", "name it: --advertised-host NAME")
+
+
+def _masks(asked: Asked) -> tuple[Mask, ...]:
+    """Topics by pattern, and a path in their records."""
+    from penstock.services.console.decoding import PARTS, Mask
+
+    found = []
+    for text in asked.mask:
+        topics, _, path = text.partition(":")
+        steps = tuple(path.split("."))
+        if not topics or steps[0] not in PARTS or not all(steps):
+            raise Misused(f"--mask {text}: that names no field", "such as customers.*:value.email")
+        found.append(Mask(topics, steps))
+    return tuple(found)
 
 
 def _is_loopback(host: str) -> bool:

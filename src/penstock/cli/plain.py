@@ -152,6 +152,7 @@ COMMANDS = (
             Option("--registry", str, None, "where a schema registry answers", "URL"),
             Option("--read-only", bool, False, "nobody may change anything"),
             Option("--viewer", list, (), "a user who may only look; may be repeated", "NAME"),
+            Option("--mask", list, (), "hide a field from who may only look: customers.*:value.email", "TOPIC:PATH"),
             Option("--tls-cert", str, None, "serve HTTPS with this certificate and its chain (PEM)", "FILE"),
             Option("--tls-key", str, None, "its key (PEM, without a password)", "FILE"),
         ),

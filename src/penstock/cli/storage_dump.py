@@ -154,8 +154,8 @@ def _batch(batch: "Batch") -> Facts:
 
 
 def _records(batch: "Batch", topic: str, span: Span) -> Iterator[Facts]:
-    from penstock.cli.dumping.decoding import meaning_of
     from penstock.cli.record_format import json_line
+    from penstock.client.meanings import meaning_of
     from penstock.client.metadata import TopicPartition
 
     for record in _whole(batch):

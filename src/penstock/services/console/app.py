@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
@@ -22,12 +22,13 @@ from starlette.types import ASGIApp
 from penstock.client.errors import ClientError
 from penstock.core.base.errors import ErrorCode
 from penstock.core.peer.login import Identity
-from penstock.services.console.cluster import Cluster
+from penstock.services.console.cluster import Cluster, pause
 from penstock.services.console.guard import Guard
 from penstock.services.console.logging_in import Attempts, Way
 from penstock.services.console.mistakes import Mistake, mistake_of
 from penstock.services.console.page import Page, View, Visit
 from penstock.services.console.pages import PAGES
+from penstock.services.console.registry import address_for
 from penstock.services.console.rendering import STATIC, Templates
 from penstock.services.console.sampling import Sampler
 from penstock.services.console.sessions import Session, Sessions
@@ -96,10 +97,8 @@ class Console:
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     async def _sweep(self) -> None:
-        never = asyncio.Event()
         while True:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(never.wait(), SWEEP_SECONDS)
+            await pause(SWEEP_SECONDS)
             self._sessions.sweep()
             self._everybody.close_idle()
             for session in self._sessions.all():
@@ -151,7 +150,6 @@ class Console:
         if visit.given("csrf") != visit.session.csrf:
             raise Mistake("this form is of another session", "go back, load the page again, and try again", 403)
         fields = {name: str(value) for name, value in visit.request.path_params.items()} | visit.form
-        host = visit.request.client.host if visit.request.client else ""
         outcome = "done"
         try:
             if not visit.may_change:
@@ -165,7 +163,7 @@ class Console:
             raise
         finally:
             visit.cluster.forget()
-            self._trail.note(visit.session.user, host, path, fields, outcome)
+            visit.note(path, fields, outcome)
 
     # Who it is
 
@@ -173,6 +171,7 @@ class Console:
         session = self._sessions.find(request.cookies.get(self._settings.cookie, ""))
         if session is None and not self._settings.way.asks:
             session = self._sessions.begin("", self._settings.is_read_only, self._everybody, self._everybodys_sampler)
+            session.registry = self._settings.facts.get("registry")
         return session
 
     def _set_cookie(self, answer: Response, session: Session) -> None:
@@ -222,7 +221,9 @@ class Console:
         way = self._settings.way
         cluster = Cluster(lambda: way.client(identity), self._workers)
         is_read_only = self._settings.is_read_only or identity.user in self._settings.viewers
-        return self._sessions.begin(identity.user, is_read_only, cluster, Sampler(cluster))
+        session = self._sessions.begin(identity.user, is_read_only, cluster, Sampler(cluster))
+        session.registry = address_for(self._settings.facts.get("registry"), identity.user, identity.password)
+        return session
 
     def _login_page(self, wanted: str, mistake: Mistake | None = None) -> Response:
         text = self._templates.render("login.html", next=inside(wanted), mistake=mistake)

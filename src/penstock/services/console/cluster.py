@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeVar
 
 from penstock.client.blocking import Client
@@ -154,6 +155,19 @@ def _take_picture(client: Client) -> Picture:
     client.cluster.names = {}
     count = sum(len(topic.partitions) for topic in topics.values())
     return Picture(known.cluster_id or "", known.controller, brokers, topics, count)
+
+
+def tell(client: Client, topics: Iterable[TopicView]) -> None:
+    """What the picture knows, so that the client need not ask for it."""
+    for topic in topics:
+        client.cluster.topics[topic.name] = topic
+        client.cluster.names[topic.topic_id] = topic.name
+
+
+async def pause(seconds: float) -> None:
+    """Until later, or until it is cancelled."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(asyncio.Event().wait(), seconds)
 
 
 def _look_at(task: asyncio.Task[Any]) -> None:

@@ -19,7 +19,7 @@ from penstock.core.wire.api.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
 )
-from penstock.services.console.cluster import Picture
+from penstock.services.console.cluster import Picture, tell
 
 MIN_INSYNC: Final = "min.insync.replicas"
 PLACES_MAX: Final = 5_000
@@ -130,7 +130,7 @@ def sizes(client: Client, topics: Collection[TopicView]) -> Sizes:
     places = [TopicPartition(topic.name, each.number) for topic in topics for each in topic.partitions]
     if not places or len(places) > PLACES_MAX:
         return Sizes({}, {})
-    client.cluster.topics |= {topic.name: topic for topic in topics}
+    tell(client, topics)
     edges: dict[TopicPartition, tuple[int, int]] = allowed(lambda: known_edges(client, places), {})
     stored: dict[TopicPartition, int] = allowed(lambda: _bytes(client, places), {})
     return Sizes(edges, stored)

@@ -102,6 +102,14 @@ class Visit:
     def wants_part(self) -> bool:
         return self.request.headers.get("hx-request") == "true"
 
+    def note(self, action: str, fields: Mapping[str, str], outcome: str) -> None:
+        """Of what is looked at, what takes much away with it is written down, too."""
+        self.trail.note(self.session.user, self.host, action, fields, outcome)
+
+    @property
+    def host(self) -> str:
+        return self.request.client.host if self.request.client else ""
+
     def go(self, path: str, said: str | None = None, **query: str) -> Response:
         """After an action: another page, which tells of it."""
         self.session.said = said

@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Final, NamedTuple
 
 from penstock.client.blocking import Client
@@ -17,7 +16,7 @@ from penstock.client.errors import ClientError
 from penstock.client.groups import Groups
 from penstock.client.metadata import NO_NODE, TopicPartition
 from penstock.client.offsets import LATEST, list_offsets
-from penstock.services.console.cluster import Cluster, Picture
+from penstock.services.console.cluster import Cluster, Picture, pause
 
 EVERY_SECONDS: Final = 10.0
 LOOKED_AT_SECONDS: Final = 3600.0
@@ -61,11 +60,9 @@ class Sampler:
         return self.samples[-1] if self.samples else None
 
     async def _run(self) -> None:
-        never = asyncio.Event()
         while time.monotonic() < self._wanted_until:
             await self._take()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(never.wait(), EVERY_SECONDS)
+            await pause(EVERY_SECONDS)
 
     async def _take(self) -> None:
         try:

@@ -32,6 +32,11 @@ class Session:
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(TOKEN_BYTES))
     said: str | None = None
     """What the next page tells of what was just done."""
+    registry: str | None = None
+    """Where schemas are, with the name and the password of the user where he has one."""
+    tails: int = 0
+    """How many of its pages show live records."""
+    is_over: bool = False
 
 
 class Sessions:
@@ -62,6 +67,7 @@ class Sessions:
         return session
 
     def end(self, session: Session) -> None:
+        session.is_over = True
         if self._all.pop(session.id, None) is not None:
             self.on_end(session)
 

@@ -7,7 +7,7 @@ from typing import Final
 from starlette.responses import Response
 
 from penstock.client.admin import DEFAULT, Admin
-from penstock.services.console import topic, topic_settings
+from penstock.services.console import live, messages, producing, topic, topic_settings
 from penstock.services.console.looks import sizes
 from penstock.services.console.mistakes import Mistake
 from penstock.services.console.page import Page, Visit, whole
@@ -65,6 +65,14 @@ PAGE: Final = Page(
     "Topics",
     "/topics",
     "t",
-    {"/topics": topics, "/topics-create": creating, **topic.VIEWS, **topic_settings.VIEWS},
-    {"/topics-create": create, **topic.ACTIONS, **topic_settings.ACTIONS},
+    {
+        "/topics": topics,
+        "/topics-create": creating,
+        **topic.VIEWS,
+        **topic_settings.VIEWS,
+        **messages.VIEWS,
+        **live.VIEWS,
+        **producing.VIEWS,
+    },
+    {"/topics-create": create, **topic.ACTIONS, **topic_settings.ACTIONS, **producing.ACTIONS},
 )

@@ -48,10 +48,50 @@
   });
   document.addEventListener("htmx:afterSettle", () => drawPlots());
 
+  // Live records: rows come as HTML that the console has escaped.
+  const ROWS_MAX = 500;
+  let tail = null;
+  const live = $("live");
+  const stopTail = (said) => {
+    tail?.close();
+    tail = null;
+    live.textContent = "Live";
+    $("live-said").textContent = said;
+  };
+  live?.addEventListener("click", () => {
+    if (tail) return stopTail("Stopped.");
+    const query = new URLSearchParams(new FormData($("search")));
+    const rows = $("rows");
+    let passed = 0;
+    let shown = 0;
+    rows.replaceChildren();
+    live.textContent = "Stop";
+    $("live-said").textContent = "Waiting for records.";
+    tail = new EventSource(`${live.dataset.path}?${query}`);
+    tail.addEventListener("records", (event) => {
+      const { rows: html, passed_over } = JSON.parse(event.data);
+      const template = document.createElement("template");
+      template.innerHTML = html;
+      for (const row of [...template.content.children]) {
+        rows.prepend(row);
+        shown += 1;
+      }
+      while (rows.children.length > ROWS_MAX) rows.lastElementChild.remove();
+      passed += passed_over;
+      $("live-said").textContent = `Live: ${shown} shown, ${passed} passed over.`;
+    });
+    tail.addEventListener("trouble", (event) => ($("live-said").textContent = JSON.parse(event.data)));
+    tail.addEventListener("end", (event) => stopTail(JSON.parse(event.data)));
+    tail.onerror = () => {
+      if (tail && tail.readyState === EventSource.CLOSED) stopTail("The console has ended the tail.");
+    };
+  });
+
   // Plots: figures are in the page, as JSON of columns.
-  const drawn = new Map();
+  const drawn = [];
   const drawPlots = () => {
-    for (const [place, plot] of drawn) if (!place.isConnected || true) plot.destroy(), drawn.delete(place);
+    for (const plot of drawn) plot.destroy();
+    drawn.length = 0;
     for (const place of document.querySelectorAll("[data-plot]")) {
       const data = JSON.parse(place.dataset.plot);
       const style = getComputedStyle(root);
@@ -61,7 +101,7 @@
       const line = style.getPropertyValue("--accent").trim();
       const series = [{}, { label: place.dataset.label || "", stroke: line, width: 2, points: { show: data[0].length < 3 } }];
       const width = place.clientWidth || 320;
-      drawn.set(place, new uPlot({ width, height: 200, legend: { show: false }, axes: [axis, { ...axis, size: 70 }], scales: { y: { range: (_, low, high) => [0, Math.max(high, 1)] } }, series }, data, place));
+      drawn.push(new uPlot({ width, height: 200, legend: { show: false }, axes: [axis, { ...axis, size: 70 }], scales: { y: { range: (_, low, high) => [0, Math.max(high, 1)] } }, series }, data, place));
     }
   };
   drawPlots();
