@@ -23,8 +23,9 @@ for name in names:
         importlib.import_module(name)
 print(len(names), penstock.__file__)
 """
-NEEDS = {
+NEEDS: dict[str, tuple[str, ...]] = {
     "apply": ("penstock.client.declared.yaml_text",),
+    "backup": (),
     "client": ("penstock.api",),
     "console": ("penstock.services.console",),
     "registry": ("penstock.services.registry", "penstock.schemas"),

@@ -13,6 +13,7 @@ from penstock.cli import (
     acl,
     apply,
     audit,
+    backup,
     bench,
     cert,
     cluster,
@@ -224,6 +225,7 @@ app.add_typer(schema.app, name="schema")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(config.app, name="config")
 app.add_typer(storage.app, name="storage")
+app.add_typer(backup.app, name="backup")
 app.add_typer(bench.app, name="bench")
 app.add_typer(generate.app, name="generate")
 app.command("apply")(apply.apply)

@@ -77,6 +77,15 @@ def connect(
     return Client(bootstrap, client_id=settings.get("client.id", CLIENT_ID), timeout=timeout, security=security)
 
 
+def client_security(path: str | None = None) -> Security:
+    """How the clients of a command get in, where it needs others than the one it is given; or what a file says."""
+    if path is None:
+        return _security(command_config())
+    from penstock.cli.client_settings import command_settings
+
+    return _security(command_settings(path))
+
+
 def _security(settings: Mapping[str, str]) -> Security:
     """How to get in; settings that contradict each other are a mistake of whoever gave them."""
     try:

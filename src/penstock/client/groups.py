@@ -55,6 +55,14 @@ class Group(NamedTuple):
     members: tuple[Member, ...]
 
 
+class Commit(NamedTuple):
+    """How far a group is in a partition; the epoch of the leader it read from, -1 where it did not say."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+
+
 class Groups:
     """Requests about groups; each goes to the group's coordinator."""
 
@@ -121,8 +129,12 @@ class Groups:
 
     def offsets(self, name: str) -> dict[TopicPartition, int]:
         """Everything the group has committed."""
+        return {where: commit.offset for where, commit in self.commits(name).items()}
 
-        def attempt() -> dict[TopicPartition, int]:
+    def commits(self, name: str) -> dict[TopicPartition, Commit]:
+        """The same, with all that is kept of it."""
+
+        def attempt() -> dict[TopicPartition, Commit]:
             node = self._client.coordinator(name)
             if self._client.link(node).versions.pick(OffsetFetchRequest, OFFSET_FETCH_BY_NAME) < 8:
                 check(ErrorCode.UNSUPPORTED_VERSION, f"the offsets of group {name}")
@@ -131,10 +143,12 @@ class Groups:
             (group,) = answer.groups
             check(group.error_code, f"the offsets of group {name}")
             return {
-                TopicPartition(topic.name, partition.partition_index): partition.committed_offset
+                TopicPartition(topic.name, each.partition_index): Commit(
+                    each.committed_offset, each.committed_leader_epoch, each.metadata or ""
+                )
                 for topic in group.topics
-                for partition in topic.partitions
-                if partition.committed_offset != NO_OFFSET
+                for each in topic.partitions
+                if each.committed_offset != NO_OFFSET
             }
 
         return self._client.retry(attempt)

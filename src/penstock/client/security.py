@@ -47,6 +47,13 @@ class Security(NamedTuple):
     tls: TlsSettings | None = None
     tokens: TokenSource | None = None
 
+    @property
+    def protocol(self) -> SecurityProtocol:
+        authenticates = self.identity is not None or self.tokens is not None
+        if self.tls is None:
+            return SecurityProtocol.SASL_PLAINTEXT if authenticates else SecurityProtocol.PLAINTEXT
+        return SecurityProtocol.SASL_SSL if authenticates else SecurityProtocol.SSL
+
     def who(self) -> Identity | None:
         """Who we say we are now: tokens end, and another one is got."""
         if self.tokens is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.core.base.ports import LATER, FileFailure, Pause, Steps
@@ -17,9 +18,14 @@ T = TypeVar("T")
 
 def run_blocking(steps: Steps[T], sealing: Sealing | None = None) -> T:
     """Perform every operation where it is asked for, to the end of the steps. No jobs: those have processes."""
+    return run_with_disk(lambda disk: steps, sealing)
+
+
+def run_with_disk(make: Callable[[Disk], Steps[T]], sealing: Sealing | None = None) -> T:
+    """The same for steps that need to know the disk, such as those of a log."""
     disk = _disk(sealing)
     try:
-        return _drive(steps, disk)
+        return _drive(make(disk), disk)
     finally:
         disk.close()
 

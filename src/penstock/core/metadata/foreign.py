@@ -1,9 +1,11 @@
-"""What the metadata of a Kafka cluster becomes on a node of ours: the same topics, ids and settings, every partition
+"""What the metadata of another cluster becomes on nodes of ours: the same topics, ids and settings, every partition
 here. What we cannot take is named, in a line each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import count
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from penstock.core.base.errors import ApiError
@@ -33,6 +35,8 @@ UNSERVED_TOPICS: Final = {
 _REMOTE: Final = "remote.storage.enable"
 _OF_REPLICAS: Final = frozenset({"leader.replication.throttled.replicas", "follower.replication.throttled.replicas"})
 """Settings that name replicas by their brokers, who are not here."""
+_NOBODY: Final[Mapping[int, bytes]] = MappingProxyType({})
+_NO_EPOCHS: Final[Mapping[tuple[str, int], int]] = MappingProxyType({})
 _RESOURCES: Final = {
     BROKER_RESOURCE: "brokers",
     CLIENT_METRICS_RESOURCE: "client metrics",
@@ -42,11 +46,26 @@ _RESOURCES: Final = {
 
 
 class Home(NamedTuple):
-    """Where everything goes."""
+    """Where everything goes: to one node, or shared by several, which are numbered and have a directory each."""
 
     node_id: int
     directory: bytes
     settings: BrokerSettings
+    others: Mapping[int, bytes] = _NOBODY
+    epochs: Mapping[tuple[str, int], int] = _NO_EPOCHS
+    """Leader epochs that are known to have been, where the image may be older than the records."""
+
+    def replicas(self, count: int, turn: int) -> tuple[int, ...]:
+        """So many nodes, as far as there are, others first each time. Each time around their order is another one, so
+        that not always the same one takes over from a leader."""
+        nodes = [self.node_id, *self.others]
+        first, shift = turn % len(nodes), turn // len(nodes)
+        rest = nodes[first + 1 :] + nodes[:first]
+        at = shift % len(rest) if rest else 0
+        return (nodes[first], *(rest[at:] + rest[:at]))[:count]
+
+    def directory_of(self, node_id: int) -> bytes:
+        return self.directory if node_id == self.node_id else self.others[node_id]
 
 
 class Adopted(NamedTuple):
@@ -62,9 +81,10 @@ def adopt(theirs: Image, home: Home) -> Adopted:
     remarks: list[str] = []
     topics = list(_taken_topics(theirs, remarks))
     records: list[StoredRecord] = []
+    turns = count()
     for topic in topics:
         records.append(TopicRecord(name=topic.name, topic_id=topic.id))
-        records += [_partition(topic, index, home) for index in range(len(topic))]
+        records += [_partition(topic, index, home, next(turns)) for index in range(len(topic))]
     records += theirs.access.records()
     if theirs.next_producer_id:
         records.append(ProducerIdsRecord(broker_id=-1, broker_epoch=-1, next_producer_id=theirs.next_producer_id))
@@ -85,13 +105,13 @@ def _taken_topics(theirs: Image, remarks: list[str]) -> Iterator[TopicImage]:
             yield topic
 
 
-def _partition(topic: TopicImage, index: int, home: Home) -> StoredRecord:
+def _partition(topic: TopicImage, index: int, home: Home, turn: int) -> StoredRecord:
     """A new epoch begins: what is written here is told apart from what was written there."""
     theirs = topic.partition(index)
-    only = (home.node_id,)
-    ours = PartitionImage(
-        only, only, home.node_id, theirs.leader_epoch + 1, theirs.partition_epoch + 1, (home.directory,)
-    )
+    replicas = home.replicas(len(theirs.replicas), turn)
+    epoch = max(theirs.leader_epoch, home.epochs.get((topic.name, index), theirs.leader_epoch)) + 1
+    directories = tuple(map(home.directory_of, replicas))
+    ours = PartitionImage(replicas, replicas, replicas[0], epoch, theirs.partition_epoch + 1, directories)
     return record_of_partition(topic.id, index, ours)
 
 
