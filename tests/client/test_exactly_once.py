@@ -216,6 +216,19 @@ def test_what_has_timed_out_is_written_again(kind: tuple[str, str], query: Query
     assert query.rows() == ["0.0", "0.1"]
 
 
+def test_a_leader_that_tells_of_the_past_is_not_believed(query: Query, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = query.begin()
+    query.commit(begun, 0, query.write("0", 0))
+    commits = CommitTopic(query.client)
+    newest = commits.surely_newest(query.name)
+    assert newest is not None
+    assert newest.batch == 0
+    monkeypatch.setattr(commits, "_mark", lambda _, where: edges(query.client, [where])[where][1] + 2)
+    monkeypatch.setattr(query.client, "timeout", 0.5)
+    with pytest.raises(ClientError, match="ends before"):
+        commits.surely_newest(query.name)
+
+
 def test_a_batch_that_took_too_long_is_not_recorded(query: Query) -> None:
     hasty = Query(query.client, query.name, SHORT_MS)
     begun = query.begin()

@@ -10,13 +10,15 @@ from penstock.sim.clients.admin import TopicPlan
 from penstock.sim.clients.client import Client
 from penstock.sim.events import Partition
 from penstock.sim.script import Script
-from penstock.sim.transactions.sink import Protocol, SinkWork
+from penstock.sim.transactions.sink import ATTEMPTS, QUERY, TASKS, Protocol, SinkWork
 from penstock.testing import SimCluster
 from penstock.testing.simulated import _create
 
 NODES = 3
 BATCHES = 4
 CALM_S_MAX = 600.0
+WAIT_S_MAX = 20.0
+"""Of a reader, when the query was started again: much less than the longer of the transactions' timeouts."""
 SETTINGS = {
     "transaction.state.log.num.partitions": "2",
     "transaction.state.log.replication.factor": "3",
@@ -26,8 +28,20 @@ SETTINGS = {
 TWO_PHASE = {"unstable.api.versions.enable": "true", "transaction.two.phase.commit.enable": "true"}
 
 
-class WrongCount(AssertionError):
+class Fault(AssertionError):
+    """What a query must not do."""
+
+
+class WrongCount(Fault):
     """Rows are missing or there again."""
+
+
+class LeftOpen(Fault):
+    """A transaction is in the way of readers, and nobody ends it."""
+
+
+class TooManyIds(Fault):
+    """The coordinators have to remember more of a query with each batch."""
 
 
 def storm_of(seed: int) -> str:
@@ -53,9 +67,21 @@ def run_sink(seed: int, two_phase: bool, protocol: Protocol | None = None) -> Si
         job = cluster._start(work.script, "spark")
         cluster._wait_for(job, CALM_S_MAX)
         cluster.finish()
+        for where in (*outputs, commits):
+            # A leader that was cut off and does not know of the next one yet would tell of the past.
+            cluster._run_while(lambda where=where: not cluster._is_copied(where), CALM_S_MAX, f"replicas of {where}")
+        job = cluster._start(work.clear_up, "spark again")
+        cluster._wait_for(job, CALM_S_MAX)
+        ask: Any = cluster._start(lambda client: ids(work, client), "judge of ids")
+        cluster._wait_for(ask, CALM_S_MAX)
+        if len(ask.result) > TASKS * ATTEMPTS:
+            raise TooManyIds(f"seed {seed}: {ask.result}")
         for where in outputs:
             audit: Any = cluster._start(lambda client, where=where: read(work, client, where), f"judge of {where}")
+            before = cluster.now
             cluster._wait_for(audit, CALM_S_MAX)
+            if cluster.now - before > WAIT_S_MAX:
+                raise LeftOpen(f"seed {seed}: readers of {where} waited for {cluster.now - before:.0f} s")
             found = Counter(audit.result)
             if found != work.expected(where):
                 raise WrongCount(
@@ -63,6 +89,12 @@ def run_sink(seed: int, two_phase: bool, protocol: Protocol | None = None) -> Si
                     f"{work.expected(where) - found}"
                 )
     return work
+
+
+def ids(work: SinkWork, client: Client) -> Script[list[str]]:
+    found = yield from work.desk(client).known(QUERY)
+    client.disconnect()
+    return found
 
 
 def read(work: SinkWork, client: Client, where: Partition) -> Script[list[bytes]]:

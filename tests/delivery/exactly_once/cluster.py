@@ -44,6 +44,8 @@ class Identity(NamedTuple):
     """The epoch that its transaction was written in; it differs from `epoch` where somebody has taken it over."""
     rows: tuple[Row, ...] = ()
     record: CommitRecord | None = None
+    has_written: bool = False
+    """Whether its producer has written a record in this epoch: it does so once."""
     is_due: bool = False
     """Whether it was open when the batch was recorded: then it must have ended when the commit returns."""
 
@@ -97,7 +99,10 @@ class Cluster(NamedTuple):
                 one = self.identity(name)
                 if producer.epoch != one.epoch:
                     return self, False
-                return self.with_identity(name, one._replace(is_open=True, writer=one.epoch, record=record)), True
+                # As in `_fill`: what comes twice is told by its sequence, and may open an empty transaction.
+                record = one.record if one.has_written else record
+                after = one._replace(is_open=True, writer=one.epoch, record=record, has_written=True)
+                return self.with_identity(name, after), True
             case End(name, producer, committed):
                 one = self.identity(name)
                 if producer.epoch != one.epoch:

@@ -31,6 +31,8 @@ class Bounds:
     tasks: int = 2
     batches: int = 2
     runs: int = 3
+    commits_go_on: bool = False
+    """Whether the process of a commit that is taken for dead may do more."""
 
 
 class Violation(AssertionError):
@@ -170,7 +172,9 @@ class Model:
         if kept is not None and state.run < self._bounds.runs:
             yield "the driver is taken for dead", state._replace(current=None, others=state.others | active)
         if kept is not None and kept.value.kind == "commit":
-            yield "the process of the commit dies", self._enter(state, kept.value._replace(kind="abort", answers=()))
+            others = state.others | {kept} if self._bounds.commits_go_on else state.others
+            abort = kept.value._replace(kind="abort", answers=())
+            yield "the process of the commit is taken for dead", self._enter(state._replace(others=others), abort)
         if kept is not None and waits:
             current = kept.value
             for number, task in enumerate(self._tasks):
@@ -258,9 +262,12 @@ class Model:
         is_current = state.current is not None and state.current.value.run == process.run
         if process.kind == "task":
             return self._task_ended(state, process, None if failed else result) if is_current else state
+        is_followed = state.current is not None and is_current and state.current.value.kind != process.kind
+        is_current = is_current and not is_followed
         if process.kind == "commit" and not failed:
             self._check_committed(state.cluster.value, process.batch, is_current)
-            state = state._replace(done=max(state.done, process.batch))
+            # The driver of a commit that it takes for dead does not hear of it.
+            state = state if is_followed else state._replace(done=max(state.done, process.batch))
         if not is_current or state.current is None:
             return state
         return self._current_ended(state, process, failed, result)

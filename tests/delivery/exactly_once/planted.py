@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.delivery.exactly_once import driver, tasks
-from penstock.core.delivery.exactly_once.asks import End, Fill, Introduce, ReadNewest, Steps, WriteRecord
+from penstock.core.delivery.exactly_once.asks import End, Fill, Introduce, IsCurrent, ReadNewest, Steps, WriteRecord
 from penstock.core.delivery.exactly_once.driver import Begun
 from penstock.core.delivery.exactly_once.ids import driver_id, task_id
 from penstock.core.delivery.exactly_once.values import CommitRecord, Part, Producer
@@ -57,6 +57,17 @@ class AbortBehindTheCommitPoint(Protocol):
     def abort(self, begun: Begun, parts: tuple[Part, ...]) -> Steps[None]:
         for part in parts:
             yield End(part.transactional_id, part.writer, committed=False)
+
+
+class AbortUnderTheSameEpoch(Protocol):
+    """An abort ends the driver's transaction, and does not fence a commit that goes on."""
+
+    def abort(self, begun: Begun, parts: tuple[Part, ...]) -> Steps[None]:
+        yield End(DRIVER, begun.producer, committed=False)
+        if (yield IsCurrent(DRIVER, begun.producer)):
+            newest = yield ReadNewest(QUERY)
+            yield from driver.settle(newest)
+            yield from driver.sweep(QUERY, begun.producer)
 
 
 class IdsPerBatch(Protocol):
@@ -134,6 +145,7 @@ PLANTED = (
     RecordAfterEnd,
     RecordIgnored,
     AbortBehindTheCommitPoint,
+    AbortUnderTheSameEpoch,
     IdsPerBatch,
     OrphanLeftOpen,
     OlderDriverNotFenced,

@@ -10,6 +10,7 @@ from tests.delivery.exactly_once.planted import PLANTED
 PLAIN, TWO_PHASE = False, True
 WIDE = Bounds(faults=1, tasks=2, runs=2)
 DEEP = Bounds(faults=2, tasks=1, runs=2)
+UNDEAD = Bounds(faults=2, tasks=1, runs=2, batches=1, commits_go_on=True)
 
 
 def finished(bounds: Bounds, two_phase: bool, protocol: Protocol | None = None) -> int:
@@ -25,7 +26,7 @@ def test_without_faults_there_is_little_to_try() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("two_phase", [PLAIN, TWO_PHASE])
-@pytest.mark.parametrize("bounds", [WIDE, DEEP], ids=["wide", "deep"])
+@pytest.mark.parametrize("bounds", [WIDE, DEEP, UNDEAD], ids=["wide", "deep", "undead"])
 def test_every_row_counts_once(bounds: Bounds, two_phase: bool) -> None:
     assert finished(bounds, two_phase) > 100
 
@@ -41,4 +42,4 @@ def test_with_more_faults_every_row_counts_once(bounds: Bounds, two_phase: bool)
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_found(bug: type[Protocol]) -> None:
     with pytest.raises(Violation):
-        [finished(bounds, two_phase, bug()) for bounds in (WIDE, DEEP) for two_phase in (PLAIN, TWO_PHASE)]
+        [finished(bounds, two_phase, bug()) for bounds in (WIDE, DEEP, UNDEAD) for two_phase in (PLAIN, TWO_PHASE)]

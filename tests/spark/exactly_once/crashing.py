@@ -1,7 +1,8 @@
 """Dying at a step of the exactly-once sink: installed in every Python process of a query by an environment variable.
 
 A plan is a file with a step and a victim in each line. Whoever first comes to the step of the first line takes it away,
-and kills: the driver (Java and Python), the workers of the executor, or the broker, which the test starts again.
+and kills: the driver (Java and Python), the workers of the executor, or the broker, which the test starts again; on a
+cluster a whole executor (Java and Python); or only itself. Or it falls asleep until the test wakes it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ VARIABLE: Final = "PENSTOCK_TEST_CRASH"
 """A folder with `plan`, and the process ids `driver` and `broker`."""
 STEPS: Final = ("recovery", "init", "produce", "flushed", "record", "before end", "between ends")
 VICTIMS: Final = ("driver", "executor", "broker")
-BACK_S_MAX: Final = 60.0
+"""Of the matrix. There are more: `machine`, `itself`, and `asleep`."""
+BUG_VARIABLE: Final = "PENSTOCK_TEST_BUG"
+"""Which of `planted` the query has."""
+BACK_S_MAX: Final = 200.0
 
 
 def at(step: str) -> None:
@@ -54,6 +58,21 @@ def _kill_executor(folder: Path) -> None:
             os.kill(number, signal.SIGKILL)
 
 
+def _kill_machine(_: Path) -> None:
+    """The executor of the cluster whose worker this is: worker, daemon, Java."""
+    daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
+    os.kill(int(daemon.rpartition(")")[2].split()[1]), signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _kill_itself(_: Path) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _sleep(folder: Path) -> None:
+    _wait_for(folder / "awake")
+
+
 def _is_task() -> bool:
     from pyspark import TaskContext
 
@@ -63,13 +82,24 @@ def _is_task() -> bool:
 def _kill_broker(folder: Path) -> None:
     os.kill(int((folder / "broker").read_text()), signal.SIGKILL)
     (folder / "broker").unlink()
+    _wait_for(folder / "broker")
+
+
+def _wait_for(file: Path) -> None:
     deadline = time.monotonic() + BACK_S_MAX
-    while not (folder / "broker").exists() and time.monotonic() < deadline:
+    while not file.exists() and time.monotonic() < deadline:
         _pause(0.05)
 
 
 _pause: Callable[[float], None] = time.sleep
-_KILLS: Final = {"driver": _kill_driver, "executor": _kill_executor, "broker": _kill_broker}
+_KILLS: Final = {
+    "driver": _kill_driver,
+    "executor": _kill_executor,
+    "broker": _kill_broker,
+    "machine": _kill_machine,
+    "itself": _kill_itself,
+    "asleep": _sleep,
+}
 
 
 def install() -> None:
@@ -78,6 +108,10 @@ def install() -> None:
     from penstock.client.transactional import TransactionalProducer
     from penstock.core.delivery.exactly_once.asks import End, Introduce, ReadNewest, WriteRecord
 
+    if BUG_VARIABLE in os.environ:
+        from tests.spark.exactly_once.planted import plant
+
+        plant(os.environ[BUG_VARIABLE])
     perform, flush = performing.Performer.perform, TransactionalProducer.flush
     ended: list[Any] = []
     recorded: list[bool] = []

@@ -1,6 +1,6 @@
 """A stream that copies a topic exactly once, as far as there is something to copy.
 
-python -m tests.spark.exactly_once.program BOOTSTRAP TOPIC FOLDER ROWS_OF_A_BATCH
+python -m tests.spark.exactly_once.program BOOTSTRAP TOPIC FOLDER ROWS_OF_A_BATCH MASTER
 """
 
 import os
@@ -10,12 +10,16 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tests.spark.environment import calm_settings
+from tests.spark.exactly_once.crashing import BUG_VARIABLE, VARIABLE
 
 
-def main(bootstrap: str, topic: str, folder: Path, rows_each: str) -> None:
+def main(bootstrap: str, topic: str, folder: Path, rows_each: str, master: str) -> None:
     (folder / "driver").write_text(str(os.getpgid(0)))
-    # Four attempts for a task, as on a cluster.
-    builder = SparkSession.builder.master("local[2,4]").appName("copy")
+    builder = SparkSession.builder.master(master).appName("copy")
+    # What the driver has from the test, executors on a cluster have from it.
+    for name in (VARIABLE, BUG_VARIABLE, "PYTHONPATH"):
+        if name in os.environ:
+            builder = builder.config(f"spark.executorEnv.{name}", os.environ[name])
     for name, value in calm_settings(folder / "spark").items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
@@ -30,4 +34,4 @@ def main(bootstrap: str, topic: str, folder: Path, rows_each: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4])
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), *sys.argv[4:])

@@ -82,7 +82,7 @@ class Performer:
             case Introduce(name):
                 return self._introduce(name)
             case ReadNewest(query):
-                return self._commits.newest(query)
+                return self._commits.surely_newest(query)
             case WriteRecord():
                 return self._write(ask)
             case End():

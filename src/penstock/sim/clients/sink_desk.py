@@ -147,24 +147,28 @@ class SinkDesk:
 
     def _open(self, query: str) -> Script[tuple[tuple[str, Producer], ...]]:
         """Who does not answer is asked before the next batch."""
+        found = []
+        for name in (yield from self.known(query, ("Ongoing",))):
+            state, producer = yield from self._describe(name)
+            if state == "Ongoing" and producer is not None:
+                found.append((name, producer))
+        return tuple(found)
+
+    def known(self, query: str, states: tuple[str, ...] = ()) -> Script[list[str]]:
+        """The transactional ids of a query's tasks, of those who answer."""
         names = set()
         for machine in self._machines:
             connection = Connection(self._client.name, self._client.world, machine)
             try:
                 yield connection.ready
                 answer = yield connection.ask(
-                    ListTransactionsRequest(state_filters=["Ongoing"]), ListTransactionsResponse
+                    ListTransactionsRequest(state_filters=list(states)), ListTransactionsResponse
                 )
                 names |= {each.transactional_id for each in answer.transaction_states}
                 connection.close()
             except Disconnected:
                 continue
-        found = []
-        for name in sorted(each for each in names if is_task_of(query, each)):
-            state, producer = yield from self._describe(name)
-            if state == "Ongoing" and producer is not None:
-                found.append((name, producer))
-        return tuple(found)
+        return sorted(each for each in names if is_task_of(query, each))
 
     def _coordinated(
         self, name: str, request: Request, response: type[R], code_of: Callable[[R], int], newest: int | None = None
@@ -199,7 +203,7 @@ class SinkDesk:
     def _produce(
         self, where: Partition, name: str, producer: Producer, rows: list[tuple[bytes | None, bytes]]
     ) -> Script[int]:
-        now_ms = EPOCH_MS + self._client.world.scheduler.now_us // MS
+        now_ms = self._now_ms()
         records = build_batch(
             [(key, value, (), now_ms) for key, value in rows],
             codec=Codec.NONE,
@@ -208,6 +212,12 @@ class SinkDesk:
             base_sequence=0,
             transactional=True,
         )
+        return (yield from self._sent(where, name, records))
+
+    def _now_ms(self) -> int:
+        return EPOCH_MS + self._client.world.scheduler.now_us // MS
+
+    def _sent(self, where: Partition, name: str | None, records: bytearray) -> Script[int]:
         data = TopicProduceData(
             name=where.topic, partition_data=[PartitionProduceData(index=where.number, records=records)]
         )
@@ -228,15 +238,26 @@ class SinkDesk:
             yield from self._client.back_off()
 
     def _newest(self, query: str) -> Script[CommitRecord | None]:
+        """Up to a mark that only the leader can write: one that was cut off may tell of the past."""
+        end = (yield from self._mark(query)) + 1
+        everything = yield from self._all(self._commits, 0)
+        while everything[-1][0].next_offset < end:
+            self._client.lose(self._commits)
+            yield from self._client.back_off()
+            everything = yield from self._all(self._commits, 0)
         newest: bytes | None = None
         undecided: dict[int, bytes] = {}
-        for header, mark, pairs in (yield from self._all(self._commits, 0)):
+        for header, mark, pairs in everything:
             if mark is not None:
                 value = undecided.pop(header.producer_id, None)
                 newest = value if mark and value is not None else newest
             for value in (value for key, value in pairs if key == query.encode()):
                 undecided[header.producer_id] = value
         return None if newest is None else decoded(newest)
+
+    def _mark(self, query: str) -> Script[int]:
+        records = build_batch([(b"\xff" + query.encode(), None, (), self._now_ms())], codec=Codec.NONE)
+        return (yield from self._sent(self._commits, None, records))
 
     def _look(self, part: Part) -> Script[Outcome]:
         place = part.place

@@ -41,7 +41,7 @@ class Protocol:
 
     begin: Callable[[str], Steps[Begun]] = driver.begin
     commit: Callable[[Begun, CommitRecord], Steps[None]] = driver.commit
-    write: Callable[[str, str, int], Steps[Part]] = tasks.write
+    write: Callable[[int, str, int], Steps[Part]] = lambda batch, task, attempt: tasks.write(QUERY, task, attempt)
     abort: Callable[[Begun, tuple[Part, ...]], Steps[None]] = lambda begun, _: driver.abort(QUERY, begun.producer)
 
 
@@ -64,6 +64,7 @@ class SinkWork:
     runs: int = 0
     followed: int = 0
     """How many processes were taken for dead."""
+    _processes: list[_Process] = field(default_factory=list)
 
     def rows(self, batch: int, task: str) -> tuple[bytes, ...]:
         return tuple(b"%d.%s.%d" % (batch, task.encode(), number) for number in range(2))
@@ -81,6 +82,14 @@ class SinkWork:
                 yield from self._query(client)
             except (SinkFailure, WriterFenced, TakenForDead):
                 yield Sleep(client.chance.skewed(1, PATIENCE_US_MAX))
+        client.disconnect()
+
+    def clear_up(self, client: Client) -> Script[None]:
+        """When all faults are over: everybody comes to an end, and the query is started once more."""
+        self.deaths = 0.0
+        while not all(process.has_ended for process in self._processes):
+            yield Sleep(20 * MS)
+        yield from self._apart(client, lambda: self.protocol.begin(QUERY), self.batches)
         client.disconnect()
 
     def desk(self, client: Client, batch: int = -1) -> SinkDesk:
@@ -110,7 +119,7 @@ class SinkWork:
     def _task(self, client: Client, batch: int, task: str) -> Script[Part]:
         for attempt in range(ATTEMPTS):
             try:
-                return (yield from self._apart(client, partial(self.protocol.write, QUERY, task, attempt), batch))
+                return (yield from self._apart(client, partial(self.protocol.write, batch, task, attempt), batch))
             except (TakenForDead, WriterFenced):
                 continue
         raise TakenForDead
@@ -118,6 +127,7 @@ class SinkWork:
     def _apart(self, client: Client, machine: Callable[[], Steps[T]], batch: int) -> Script[T]:
         """Run a machine in a process of its own, until it has ended or is taken for dead."""
         process = _Process()
+        self._processes.append(process)
         self.world.act(
             f"{client.name}-{self.runs}-{batch}", lambda own: process.run(self.desk(own, batch), machine, own)
         )

@@ -13,7 +13,7 @@ from penstock.client.producing import Producer
 from penstock.core.base.errors import ErrorCode
 from penstock.core.delivery.dead_letter import SUFFIX, Origin, dead_letter_headers
 from penstock.spark.pipelines.cluster import Cluster, cluster_named_by
-from penstock.spark.pipelines.declaration import Pipeline, TopicSource
+from penstock.spark.pipelines.declaration import Pipeline, TopicSink, TopicSource
 
 if TYPE_CHECKING:
     from penstock.spark.pipelines.decoding import DeadLetter
@@ -80,6 +80,21 @@ def create_topics(pipeline: Pipeline, client: Client) -> None:
             with cluster_named_by(source, source.cluster).client(CLIENT_ID) as elsewhere:
                 _create_topics(pipeline.name, source, elsewhere)
 
+    for sink in pipeline.sinks:
+        # In another cluster they come into being with the first.
+        if isinstance(sink, TopicSink) and sink.encode is not None and not sink.is_elsewhere:
+            assert sink.topic is not None, "a sink that encodes names its topic"
+            count = len(client.topic(sink.topic, create=True).partitions)
+            _create(Admin(client), sink.dead_letter_topic, count, {})
+
+
+def _create(admin: Admin, topic: str, partitions: int, configs: Mapping[str, str]) -> None:
+    try:
+        admin.create_topic(topic, partitions, configs=configs)
+    except ClientError as failure:
+        if failure.code != ErrorCode.TOPIC_ALREADY_EXISTS:
+            raise
+
 
 def _create_topics(pipeline: str, source: TopicSource, client: Client) -> None:
     """Each with as many partitions as its origin, and room for the largest record with its headers."""
@@ -98,8 +113,4 @@ def _create_topics(pipeline: str, source: TopicSource, client: Client) -> None:
         limits = admin.describe_configs(TOPIC, topic, [MAX_MESSAGE_BYTES])
         most = next((int(one.value) for one in limits if one.value), 0)
         configs = {MAX_MESSAGE_BYTES: str(most + HEADER_BYTES_MAX)} if most else {}
-        try:
-            admin.create_topic(letters, len(origin.partitions), configs=configs)
-        except ClientError as failure:
-            if failure.code != ErrorCode.TOPIC_ALREADY_EXISTS:
-                raise
+        _create(admin, letters, len(origin.partitions), configs)

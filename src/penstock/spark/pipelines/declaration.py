@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from penstock.core.delivery.dead_letter import SUFFIX
 from penstock.core.delivery.policy import RetryPolicy
-from penstock.spark.typed.declaration import Registry
+from penstock.spark.typed.declaration import FORMATS, FormatName, Registry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -113,16 +114,55 @@ class TopicSource:
 
 
 @dataclass(frozen=True)
+class Encode:
+    """Values are written as the serialisers of the registry at `url` do.
+
+    Their schema is registered under `subject` (the topic's name and `-value` unless it is said) when the query starts,
+    if it is compatible with those before it: the one that `schema` gives, or one of the columns' types.
+    """
+
+    url: str
+    format: FormatName = "avro"
+    subject: str | None = None
+    schema: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise Misdeclared(f"the format of encoded values is one of {', '.join(FORMATS)}, not {self.format!r}")
+        if self.format == "protobuf" and self.schema is None:
+            raise Misdeclared("numbers of Protobuf's fields cannot be made up: give a `schema`")
+
+
+@dataclass(frozen=True)
 class TopicSink:
     """Rows become records of a topic; without one, the frame's `topic` column says where each row goes.
 
     The frame has the columns of Spark's Kafka sink: `value`, and perhaps `key`, `headers`, `topic`, `partition`. With
-    `key` named, the sink makes them: the key is that column as text, the value all columns as a JSON object.
+    `key` named, the sink makes them: the key is that column as text, the value all columns as a JSON object. With
+    `encode` the value is all columns in the wire format of a registry; rows that do not fit go to `<topic>.dlq`, or to
+    the topic that `dead_letters` names.
     """
 
     topic: str | None = None
     key: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    encode: Encode | None = None
+    dead_letters: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.encode is not None and self.topic is None:
+            raise Misdeclared("a sink that encodes names its topic")
+        if self.dead_letters is not None and self.encode is None:
+            raise Misdeclared(f"the sink {self.topic} has no dead letters: it encodes nothing")
+
+    @property
+    def dead_letter_topic(self) -> str:
+        return self.dead_letters or f"{self.topic}{SUFFIX}"
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether its options name another cluster."""
+        return any(name.lower() == "kafka.bootstrap.servers" for name in self.options)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ another cluster have a commit of their own there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from penstock.core.delivery.exactly_once import driver
@@ -20,9 +22,10 @@ from penstock.core.delivery.exactly_once.driver import Begun
 from penstock.core.delivery.exactly_once.tasks import must_write
 from penstock.core.delivery.exactly_once.values import CommitRecord, Part
 from penstock.spark.pipelines.cluster import Cluster, cluster_of
-from penstock.spark.pipelines.counting import counts_of
+from penstock.spark.pipelines.counting import counts_of, letters_of
 from penstock.spark.pipelines.declaration import Pipeline, TopicSink
 from penstock.spark.pipelines.handing import Ledger, hand
+from penstock.spark.pipelines.sinks import topic_option
 from penstock.spark.rows.exactly_once import QUERY_ID, perform
 from penstock.spark.rows.filling import fill
 from penstock.spark.rows.identity import Delivery, delivery_of
@@ -50,8 +53,17 @@ def is_exactly_once(pipeline: Pipeline) -> bool:
 class WriteTask(Shipped):
     """What the executors run for one sink."""
 
-    def __init__(self, sink: SinkSettings, begun: Begun, owner: str, checkpoint: str, batch: int, number: int) -> None:
-        self._given = sink, begun, owner, checkpoint, batch, number
+    def __init__(
+        self,
+        sink: SinkSettings,
+        begun: Begun,
+        owner: str,
+        checkpoint: str,
+        batch: int,
+        number: int,
+        dead_letters: str | None,
+    ) -> None:
+        self._given = sink, begun, owner, checkpoint, batch, number, dead_letters
 
     def shipped_arguments(self) -> tuple[Any, ...]:
         return self._given
@@ -59,16 +71,30 @@ class WriteTask(Shipped):
     def __call__(self, frames: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pickle
 
-        sink, begun, owner, checkpoint, batch, number = self._given
+        sink, begun, owner, checkpoint, batch, number, dead_letters = self._given
         settle()
         context = TaskContext.get()
         assert context is not None, "a task has a context"
         task = f"{context.partitionId()}" if number == 0 else f"s{number}.{context.partitionId()}"
-        part = None
+        part, seen = None, RowsOf(dead_letters)
         if must_write(begun, owner, checkpoint, batch, task):
             with client_of(sink.client) as client:
-                part = fill(client, sink, begun.query, task, context.attemptNumber(), frames)
-        yield pa.record_batch([pa.array([pickle.dumps(part)])], names=["done"])
+                part = fill(client, sink, begun.query, task, context.attemptNumber(), seen.passing(frames))
+        yield pa.record_batch([pa.array([pickle.dumps((part, seen.rows))])], names=["done"])
+
+
+class RowsOf:
+    """Counts rows that go to one topic, among those that name theirs."""
+
+    def __init__(self, topic: str | None) -> None:
+        self._topic = topic
+        self.rows = 0
+
+    def passing(self, frames: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for frame in frames:
+            if self._topic is not None:
+                self.rows += pc.sum(pc.equal(frame.column("topic"), self._topic)).as_py() or 0
+            yield frame
 
 
 @dataclass
@@ -78,7 +104,7 @@ class _Commit:
     settings: ClientSettings
     begun: Begun
     parts: list[Part] = field(default_factory=list)
-    written: dict[str, int] = field(default_factory=dict)
+    written: Counter[str] = field(default_factory=Counter)
     tasks: int = 0
 
 
@@ -115,17 +141,19 @@ class Delivering:
 
     def write(self, frame: DataFrame, sink: TopicSink, number: int, batch: int) -> None:
         """The rows of one sink; `number` is its place among the pipeline's."""
-        options = ({"topic": sink.topic} if sink.topic else {}) | self._cluster.merged_with(sink.options)
+        options = topic_option(sink) | self._cluster.merged_with(sink.options)
         settings = sink_settings(_caseless(options), frame.schema)
         commit = self._commit_in(Cluster(settings.client.bootstrap), settings.client)
-        task = WriteTask(settings, commit.begun, self._owner, self._checkpoint, batch, number)
+        letters = None if sink.encode is None else sink.dead_letter_topic
+        task = WriteTask(settings, commit.begun, self._owner, self._checkpoint, batch, number, letters)
         for row in frame.mapInArrow(task, DONE_COLUMN).collect():
-            part = _told(row)
+            part, dead_letters = _told(row)
             commit.tasks += 1
             if part is not None:
                 commit.parts.append(part)
-                name = sink.topic or "*"
-                commit.written[name] = commit.written.get(name, 0) + part.rows
+                commit.written[sink.topic or "*"] += part.rows - dead_letters
+                if sink.encode is not None:
+                    commit.written[letters_of(sink)] += dead_letters
 
     def _commit_in(self, cluster: Cluster, settings: ClientSettings | None = None) -> _Commit:
         key = cluster.bootstrap
@@ -163,10 +191,11 @@ class Delivering:
             perform(commit.settings, driver.commit(commit.begun, record))
 
 
-def _told(row: Any) -> Part | None:
+def _told(row: Any) -> tuple[Part | None, int]:
+    """What a task has written, and how much of it are dead letters."""
     import pickle
 
-    told: Part | None = pickle.loads(row[0])
+    told: tuple[Part | None, int] = pickle.loads(row[0])
     return told
 
 

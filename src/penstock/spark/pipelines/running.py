@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.core.base.errors import PenstockError
-from penstock.spark.pipelines import frames
+from penstock.spark.pipelines import encoding, frames
 from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.deadletters import create_topics
 from penstock.spark.pipelines.declaration import AvailableNow, Every, Pipeline, Trigger
@@ -231,13 +231,13 @@ def gate_of(pipeline: Pipeline, settings: Settings) -> Gate:
     from penstock.spark.pipelines.handing import Ledger
 
     if not is_exactly_once(pipeline):
-        return Gate(lambda frame, number: write_batch(pipeline.sinks, frame, number, settings.cluster))
+        return Gate(lambda frame, number: write_batch(pipeline, frame, number, settings.cluster))
     ledger = Ledger()
     delivering = Delivering(pipeline, settings.cluster, checkpoint_of(pipeline, settings), ledger)
 
     def write(frame: DataFrame, number: int) -> None:
         def to_all() -> None:
-            write_batch(pipeline.sinks, frame, number, settings.cluster, delivering)
+            write_batch(pipeline, frame, number, settings.cluster, delivering)
 
         delivering.batch(frame, number, to_all)
 
@@ -247,6 +247,7 @@ def gate_of(pipeline: Pipeline, settings: Settings) -> Gate:
 def start_query(pipeline: Pipeline, settings: Settings, spark: SparkSession, gate: Gate) -> StreamingQuery:
     """The query of a pipeline, started: for a session that is there, without registry and heartbeat."""
     frame = frames.build(pipeline, spark, settings.cluster, gate.ledger)
+    encoding.register(pipeline, frame.schema)
     writer = frame.writeStream.queryName(pipeline.name).outputMode(pipeline.mode)
     writer = writer.option("checkpointLocation", checkpoint_of(pipeline, settings))
     return writer.trigger(**trigger_arguments(pipeline.trigger, settings.once)).foreachBatch(gate).start()

@@ -99,7 +99,13 @@ def sink_text(sink: Sink) -> str:
         case TopicSink(topic=None):
             return "the topic that each row names"
         case TopicSink():
-            return f"topic {sink.topic}" + (f" keyed by {sink.key}" if sink.key else "")
+            text = f"topic {sink.topic}" + (f" keyed by {sink.key}" if sink.key else "")
+            if sink.encode is None:
+                return text
+            subject = sink.encode.subject or f"{sink.topic}-value"
+            return (
+                f"{text}, as {sink.encode.format} of a registry ({subject}), dead letters to {sink.dead_letter_topic}"
+            )
         case ParquetSink():
             return f"Parquet files in {sink.path}"
         case TableSink():

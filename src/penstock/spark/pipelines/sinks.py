@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.spark.pipelines.cluster import Cluster
@@ -11,10 +10,11 @@ from penstock.spark.pipelines.declaration import (
     CallSink,
     ConsoleSink,
     ParquetSink,
-    Sink,
+    Pipeline,
     TableSink,
     TopicSink,
 )
+from penstock.spark.pipelines.encoding import encoded
 from penstock.spark.pipelines.frames import FORMAT
 
 if TYPE_CHECKING:
@@ -24,29 +24,30 @@ if TYPE_CHECKING:
 
 
 def write_batch(
-    sinks: Sequence[Sink], frame: DataFrame, number: int, cluster: Cluster, delivering: Delivering | None = None
+    pipeline: Pipeline, frame: DataFrame, number: int, cluster: Cluster, delivering: Delivering | None = None
 ) -> None:
     """Write a batch to each sink in turn; with several, the rows are computed once and kept until all have them."""
-    if len(sinks) == 1:
-        _write(sinks[0], frame, number, cluster, delivering, 0)
+    if len(pipeline.sinks) == 1:
+        _write(pipeline, 0, frame, number, cluster, delivering)
         return
     frame.persist()
     try:
-        for place, sink in enumerate(sinks):
-            _write(sink, frame, number, cluster, delivering, place)
+        for place in range(len(pipeline.sinks)):
+            _write(pipeline, place, frame, number, cluster, delivering)
     finally:
         frame.unpersist()
 
 
 def _write(
-    sink: Sink, frame: DataFrame, number: int, cluster: Cluster, delivering: Delivering | None, place: int
+    pipeline: Pipeline, place: int, frame: DataFrame, number: int, cluster: Cluster, delivering: Delivering | None
 ) -> None:
+    sink = pipeline.sinks[place]
     match sink:
         case TopicSink() if delivering is not None:
-            delivering.write(_records(frame, sink), sink, place, number)
+            delivering.write(_records(frame, sink, pipeline.name), sink, place, number)
         case TopicSink():
-            options = ({"topic": sink.topic} if sink.topic else {}) | cluster.merged_with(sink.options)
-            _records(frame, sink).write.format(FORMAT).options(**options).mode("append").save()
+            options = topic_option(sink) | cluster.merged_with(sink.options)
+            _records(frame, sink, pipeline.name).write.format(FORMAT).options(**options).mode("append").save()
         case ParquetSink():
             writer = frame.write.mode("overwrite").partitionBy(*sink.partition_by)
             writer.parquet(f"{sink.path.rstrip('/')}/batch={number}")
@@ -58,10 +59,17 @@ def _write(
             sink.function(frame, number)
 
 
-def _records(frame: DataFrame, sink: TopicSink) -> DataFrame:
-    """The rows as records: as they are, or as JSON under a key."""
+def topic_option(sink: TopicSink) -> dict[str, str]:
+    """Rows that are encoded name their topics: some go to the dead letters."""
+    return {"topic": sink.topic} if sink.topic and sink.encode is None else {}
+
+
+def _records(frame: DataFrame, sink: TopicSink, pipeline: str) -> DataFrame:
+    """The rows as records: as they are, as JSON under a key, or in the format of a registry."""
     from pyspark.sql import functions as f
 
+    if sink.encode is not None:
+        return encoded(frame, sink, pipeline)
     if sink.key is None:
         return frame
     routed = sink.topic is None

@@ -19,7 +19,7 @@ from penstock.core.delivery.dead_letter import PREFIX
 from penstock.core.delivery.exactly_once.values import CommitRecord
 from penstock.core.records.record import Record
 from penstock.spark.pipelines.cluster import TIMEOUT_S, Cluster, cluster_of
-from penstock.spark.pipelines.counting import Counts, Range, counts_of
+from penstock.spark.pipelines.counting import Counts, Range, counts_of, letters_of
 from penstock.spark.pipelines.declaration import Pipeline, TopicSink, TopicSource
 
 CLIENT_ID: Final = "penstock-verify"
@@ -119,11 +119,22 @@ def _outputs(client: Client, pipeline: Pipeline, counts: Counts) -> Iterator[Fin
         found = sum(1 for _ in _records(client, _all_of(client, sink.topic)))
         note = "somebody else writes there, too, or did so before" if found > told else ""
         yield Finding("out", sink.topic, told, found, note)
+        if sink.encode is not None:
+            told = counts.written.get(letters_of(sink), 0)
+            yield Finding("dead letters", sink.dead_letter_topic, told, _unfit(client, pipeline.name, sink))
+
+
+def _unfit(client: Client, pipeline: str, sink: TopicSink) -> int:
+    """How many rows of a sink are among its dead letters."""
+    if not _exists(client, sink.dead_letter_topic):
+        return 0
+    mine = {(f"{PREFIX}pipeline", pipeline.encode()), (f"{PREFIX}sink", (sink.topic or "").encode())}
+    return sum(mine <= set(record.headers) for record in _records(client, _all_of(client, sink.dead_letter_topic)))
 
 
 def _uncountable(client: Client, sink: TopicSink) -> str | None:
     assert sink.topic is not None
-    if any(name.lower() == "kafka.bootstrap.servers" for name in sink.options):
+    if sink.is_elsewhere:
         return "it is in another cluster"
     if not _exists(client, sink.topic):
         return "it is not there any more"

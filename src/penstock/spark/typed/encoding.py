@@ -86,7 +86,7 @@ def writer_of(schema: Text, row: pa.DataType) -> Callable[[dict[str, Any]], byte
     if schema.format is Format.AVRO:
         return _avro_writer(schema)
     codec = codec_of(schema.format, schema.text, schema.references)
-    return lambda value: codec.encode(_as_json(value, row))
+    return lambda value: codec.encode(as_json(value, row))
 
 
 def _avro_writer(schema: Text) -> Callable[[dict[str, Any]], bytes]:
@@ -103,7 +103,7 @@ def _avro_writer(schema: Text) -> Callable[[dict[str, Any]], bytes]:
     return write
 
 
-def _as_json(value: Any, kind: pa.DataType) -> Any:
+def as_json(value: Any, kind: pa.DataType) -> Any:
     """What JSON has no type for is the text by which the other side knows it. A field that is null is left out, and
     of a map nothing is."""
     import pyarrow as pa
@@ -111,11 +111,11 @@ def _as_json(value: Any, kind: pa.DataType) -> Any:
     if value is None:
         return None
     if pa.types.is_struct(kind):
-        return {each.name: _as_json(value[each.name], each.type) for each in kind if value[each.name] is not None}
+        return {each.name: as_json(value[each.name], each.type) for each in kind if value[each.name] is not None}
     if pa.types.is_map(kind):
-        return {key: _as_json(each, kind.item_type) for key, each in value.items()}
+        return {key: as_json(each, kind.item_type) for key, each in value.items()}
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return [_as_json(each, kind.value_type) for each in value]
+        return [as_json(each, kind.value_type) for each in value]
     return _text(value)
 
 

@@ -71,12 +71,14 @@ def abort(query: str, producer: Producer) -> Steps[None]:
     """A batch has failed, perhaps behind its commit point: what is recorded is committed, the rest aborted. Whoever has
     become driver meanwhile is not disturbed."""
     name = driver_id(query)
-    yield End(name, producer, committed=False)
     if not (yield IsCurrent(name, producer)):
         return
+    # The commit that is taken for dead may go on. Under the epoch that it has, its record would be let in once more
+    # after being aborted: a repeated write is answered as the first time, and what is ended then is empty.
+    mine: Producer = yield Introduce(name)
     newest: CommitRecord | None = yield ReadNewest(query)
     yield from settle(newest)
-    yield from sweep(query, producer)
+    yield from sweep(query, mine)
 
 
 def check_repair(begun: Begun, record: CommitRecord) -> None:
