@@ -20,6 +20,7 @@ from penstock.cli import (
     config,
     consume,
     dlq,
+    doctor,
     export,
     generate,
     group,
@@ -230,4 +231,5 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(generate.app, name="generate")
 app.command("apply")(apply.apply)
 app.command("export")(export.export)
+app.command("doctor")(doctor.doctor)
 app.command("sim")(sim.sim)

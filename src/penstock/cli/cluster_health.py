@@ -60,14 +60,14 @@ def health(
 
     with connect(bootstrap, timeout) as client:
         if watch:
-            look_on(lambda: _look(client), tell, interval)
-        look = wait_for(lambda: _look(client), complaint_of, timeout) if wait else _look(client)
+            look_on(lambda: look_at_health(client), tell, interval)
+        look = wait_for(lambda: look_at_health(client), complaint_of, timeout) if wait else look_at_health(client)
     tell(look)
     if not look.found.is_healthy:
         raise typer.Exit(1)
 
 
-def _look(client: Client) -> Look:
+def look_at_health(client: Client) -> Look:
     with client.within(client.timeout):
         brokers, topics, quorum = registered_brokers(client), fresh_topics(client), known_quorum(client)
         # Only a controller knows what is moving.

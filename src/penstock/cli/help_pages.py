@@ -14,6 +14,7 @@ EXAMPLES: Final = {
     "produce": "echo 'k1:hello' | penstock produce greetings --key-separator :",
     "consume": "penstock consume orders --from 15m --follow --format '{offset} {key}: {value}'",
     "apply": "penstock apply -f cluster.yaml --dry-run",
+    "doctor": "penstock doctor --window 10",
     "export": "penstock export --only topics --only acls",
     "bench produce": "penstock bench produce --records 1000000 --record-bytes 1000 --property compression.type=lz4",
     "bench consume": "penstock bench consume orders",

@@ -36,6 +36,7 @@ from penstock.core.wire.api.describe_cluster import DescribeClusterRequest, Desc
 from penstock.core.wire.api.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
+    DescribeConfigsResourceResult,
     DescribeConfigsResponse,
 )
 from penstock.core.wire.api.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
@@ -58,6 +59,7 @@ END: Final = -1
 RESOURCES_PER_REQUEST_MAX: Final = 500
 FULL_RATIO: Final = "penstock.disk.full.ratio"
 
+DEFAULT_SOURCE: Final = 5
 _SOURCES: Final = {
     1: "topic",
     2: "broker",
@@ -212,17 +214,7 @@ class Admin:
             node = int(name) if kind == BROKER and name else None
             (result,) = self._client.ask(request, DescribeConfigsResponse, node=node).results
             check(result.error_code, _named(kind, name), result.error_message)
-            return sorted(
-                Setting(
-                    one.name,
-                    one.value,
-                    _SOURCES.get(one.config_source, "unknown"),
-                    one.config_source == 5,
-                    one.read_only,
-                    one.is_sensitive,
-                )
-                for one in result.configs
-            )
+            return sorted(map(_setting, result.configs))
 
         return self._client.retry(attempt)
 
@@ -237,24 +229,30 @@ class Admin:
             found |= self._client.retry(partial(self._settings_of, DescribeConfigsRequest(resources=resources)))
         return found
 
-    def own_settings(self, topics: Sequence[str]) -> dict[str, dict[str, str | None]]:
-        """What was set for each topic itself; those that are gone meanwhile are left out."""
-        found: dict[str, dict[str, str | None]] = {}
+    def settings_of(self, topics: Sequence[str]) -> dict[str, list[Setting]]:
+        """All settings of many topics; those that are gone meanwhile are left out."""
+        found: dict[str, list[Setting]] = {}
         for first in range(0, len(topics), RESOURCES_PER_REQUEST_MAX):
             resources = [
                 DescribeConfigsResource(resource_type=TOPIC, resource_name=name, configuration_keys=None)
                 for name in topics[first : first + RESOURCES_PER_REQUEST_MAX]
             ]
-            found |= self._client.retry(partial(self._own_settings_of, DescribeConfigsRequest(resources=resources)))
+            found |= self._client.retry(partial(self._all_settings_of, DescribeConfigsRequest(resources=resources)))
         return found
 
-    def _own_settings_of(self, request: DescribeConfigsRequest) -> dict[str, dict[str, str | None]]:
+    def own_settings(self, topics: Sequence[str]) -> dict[str, dict[str, str | None]]:
+        """What was set for each topic itself."""
+        return {
+            name: {each.name: each.value for each in settings if each.source == "topic"}
+            for name, settings in self.settings_of(topics).items()
+        }
+
+    def _all_settings_of(self, request: DescribeConfigsRequest) -> dict[str, list[Setting]]:
         found = {}
         for result in self._client.ask(request, DescribeConfigsResponse).results:
             if result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 check(result.error_code, f"topic {result.resource_name}", result.error_message)
-                own = (one for one in result.configs if _SOURCES.get(one.config_source) == "topic")
-                found[result.resource_name] = {one.name: one.value for one in own}
+                found[result.resource_name] = sorted(map(_setting, result.configs))
         return found
 
     def _settings_of(self, request: DescribeConfigsRequest) -> dict[str, str | None]:
@@ -355,6 +353,12 @@ class Admin:
             }
             dirs.append(LogDir(node, result.log_dir, result.total_bytes, result.usable_bytes, sizes))
         return dirs
+
+
+def _setting(told: DescribeConfigsResourceResult) -> Setting:
+    source = _SOURCES.get(told.config_source, "unknown")
+    is_default = told.config_source == DEFAULT_SOURCE
+    return Setting(told.name, told.value, source, is_default, told.read_only, told.is_sensitive)
 
 
 def _named(kind: int, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import resource
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
@@ -66,6 +67,7 @@ def process_families() -> Iterator[Family]:
     used = resource.getrusage(resource.RUSAGE_SELF)
     text = "Processor time that the process has used."
     yield single("process_cpu_seconds_total", COUNTER, text, used.ru_utime + used.ru_stime)
+    yield single("penstock_time_seconds", GAUGE, "The clock of the node, to compare with others.", time.time())
     pages = _first_numbers(STATUS)
     if len(pages) > 1:
         size = resource.getpagesize()
