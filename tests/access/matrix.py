@@ -240,7 +240,15 @@ ROWS: Final = (
     row("ListGroups", 4, "DESCRIBE GROUP g", lambda answer: [each.group_id for each in answer.groups]),
     row("ListGroups", 4, "DESCRIBE CLUSTER", lambda answer: [each.group_id for each in answer.groups]),
     row("DeleteGroups", 2, "DELETE GROUP absent", groups_names=["absent"]),
-    # The state of share groups
+    # Share groups, and their state
+    row("ShareGroupHeartbeat", 1, "READ GROUP g, DESCRIBE TOPIC t", group_id="g", member_id="m", member_epoch=-2,
+        subscribed_topic_names=[T]),
+    row("ShareGroupDescribe", 1, "DESCRIBE GROUP g", group_ids=["g"]),
+    row("DescribeShareGroupOffsets", 1, "DESCRIBE GROUP g, DESCRIBE TOPIC t",
+        groups=[{"group_id": "g", "topics": [{"topic_name": T, "partitions": [0]}]}]),
+    row("AlterShareGroupOffsets", 0, "READ GROUP g, READ TOPIC t", group_id="g",
+        topics=[{"topic_name": T, "partitions": [{"partition_index": 9, "start_offset": 0}]}]),
+    row("DeleteShareGroupOffsets", 0, "DELETE GROUP g, READ TOPIC t", group_id="g", topics=[{"topic_name": T}]),
     row("InitializeShareGroupState", 0, "CLUSTER_ACTION CLUSTER", **share_state(state_epoch=0, start_offset=0)),
     row("ReadShareGroupState", 0, "CLUSTER_ACTION CLUSTER", **share_state(leader_epoch=0)),
     row("WriteShareGroupState", 1, "CLUSTER_ACTION CLUSTER",

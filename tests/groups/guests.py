@@ -5,7 +5,7 @@ Its members are guests: each comes with a ConsumerGroupHeartbeat, is on record, 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.groups.asked import Asked
@@ -38,6 +38,7 @@ def guests_tombstone(group_id: str) -> KeyValue:
 
 class GuestGroup:
     kind = "guests"
+    expires = True
 
     def __init__(self, group_id: str, guests: list[str]) -> None:
         self.group_id = group_id
@@ -102,6 +103,9 @@ class GuestsKind:
     def admit_commit(self, turn: Turn, group: GuestGroup, committer: Committer) -> None:
         if committer.member_id not in group.guests:
             raise ApiError(ErrorCode.STALE_MEMBER_EPOCH)
+
+    def forget_elsewhere(self, turn: Turn, group: GuestGroup, then: Callable[[Turn, ErrorCode], None]) -> bool:
+        return False
 
     def topics_changed(self, changes: TopicChanges) -> Iterable[Decision]:
         """It remembers at once, and writes each group down anew."""

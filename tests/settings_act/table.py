@@ -26,6 +26,7 @@ from tests.settings_act.log_checks import HOUR_MS
 from tests.settings_act.metrics_table import OF_METRICS
 from tests.settings_act.oauth_table import OF_OAUTH
 from tests.settings_act.schemas_table import OF_SCHEMAS
+from tests.settings_act.share_groups_table import OF_SHARE_GROUPS
 from tests.settings_act.share_table import OF_SHARE_STATE
 from tests.settings_act.trial import Flip, on
 from tests.tls.certificates import STORE_PASSWORD
@@ -441,6 +442,7 @@ BROKER: Final[Mapping[str, Flip]] = {
     **_OF_GROUPS,
     **OF_CONSUMER_GROUPS,
     **OF_SHARE_STATE,
+    **OF_SHARE_GROUPS,
     **_OF_SOCKETS,
     **_OF_TRANSACTIONS,
 }

@@ -35,6 +35,7 @@ def test_a_new_cluster_agrees_on_its_features_and_its_brokers_serve() -> None:
         ("eligible.leader.replicas.version", 1),
         ("transaction.version", 2),
         ("group.version", 1),
+        ("share.version", 1),
     ]
     assert world.committed.config(4, "") == {"min.insync.replicas": "1"}
     world.run(100)

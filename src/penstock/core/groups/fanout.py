@@ -23,6 +23,7 @@ from penstock.core.wire.api.offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
+from penstock.core.wire.api.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 
 SEVERAL_GROUPS_FROM = 8
 
@@ -80,6 +81,17 @@ def split_consumer_describe(
 
 def merge_consumer_describe(parts: Iterable[ConsumerGroupDescribeResponse]) -> ConsumerGroupDescribeResponse:
     return ConsumerGroupDescribeResponse(groups=[group for part in parts for group in part.groups])
+
+
+def split_share_describe(
+    request: ShareGroupDescribeRequest, partition_count: int
+) -> dict[int, ShareGroupDescribeRequest]:
+    shards = _by_shard(request.group_ids, partition_count)
+    return {shard: ShareGroupDescribeRequest(group_ids=group_ids) for shard, group_ids in shards.items()}
+
+
+def merge_share_describe(parts: Iterable[ShareGroupDescribeResponse]) -> ShareGroupDescribeResponse:
+    return ShareGroupDescribeResponse(groups=[group for part in parts for group in part.groups])
 
 
 def split_delete_groups(request: DeleteGroupsRequest, partition_count: int) -> dict[int, DeleteGroupsRequest]:

@@ -11,6 +11,8 @@ class Group(Protocol):
     kind: ClassVar[str]
     """The name that clients see."""
     group_id: str
+    expires: ClassVar[bool]
+    """Whether it goes by itself when nobody is in it and no offsets are left."""
 
     @property
     def size_bytes(self) -> int:

@@ -93,6 +93,11 @@ class Kind(Part, Protocol[G]):
 
     def listed(self, group: G) -> ListedGroup: ...
 
+    def forget_elsewhere(self, turn: Turn, group: G, then: Callable[[Turn, ErrorCode], None]) -> bool:
+        """Before the group goes: whether other coordinators are asked to forget what they keep of it. `then` hears in a
+        later turn how that went."""
+        ...
+
     def tombstones(self, group: G) -> list[KeyValue]:
         """All that has to be written for the group to be gone. Its offsets are not its own affair."""
         ...

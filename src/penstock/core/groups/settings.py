@@ -28,6 +28,11 @@ class GroupSettings:
     consumer_assignment_interval_ms: Callable[[], int] = lambda: (
         1_000
     )  # group.consumer.assignment.interval.ms, as it is now
+    share_session_timeout_ms: int = 45_000  # group.share.session.timeout.ms
+    share_heartbeat_interval_ms: int = 5_000  # group.share.heartbeat.interval.ms
+    share_members_max: int = 200  # group.share.max.size
+    share_initialize_retry_ms: int = 30_000  # group.share.initialize.retry.interval.ms
+    share_assignment_interval_ms: Callable[[], int] = lambda: 1_000  # group.share.assignment.interval.ms, as it is now
     # The rest are not broker keys. A sweep hands out its tombstones in batches of about this many.
     sweep_records_max: int = 1_000
     # A newcomer does not know its member id before the reply, so it cannot send heartbeats; this

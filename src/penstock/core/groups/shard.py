@@ -9,7 +9,7 @@ Timer keys are unique within one shard only; who owns several shards tells their
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import chain
 from typing import Any, Final
 
@@ -31,16 +31,17 @@ from penstock.core.groups.offsets.store import OffsetStore
 from penstock.core.groups.parked_replies import ParkedReplies
 from penstock.core.groups.records import tag_of
 from penstock.core.groups.settings import GroupSettings
+from penstock.core.groups.share.kind import ShareKind
 from penstock.core.groups.table import GroupTable
 from penstock.core.groups.topics import TopicLookup
 from penstock.core.groups.turn import Turn
 from penstock.core.rsm.machine import Decision, OpenTransactions, TopicChanges
-from penstock.core.rsm.result import Replies, Reply, Result, Timers
+from penstock.core.rsm.result import Performer, Replies, Reply, Result, Timers
 from penstock.core.wire import Message
 from penstock.core.wire.api.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from penstock.core.wire.api.list_groups import ListedGroup, ListGroupsRequest
 
-KINDS: Final[tuple[Callable[[ShardContext], Kind[Any]], ...]] = (ClassicKind, ConsumerKind)
+KINDS: Final[tuple[Callable[[ShardContext], Kind[Any]], ...]] = (ClassicKind, ConsumerKind, ShareKind)
 """Every kind of groups; what several know how to answer goes to the first, unless the group is of another."""
 
 SIMPLE: Final[Callable[[str, int], Group]] = ClassicGroup
@@ -60,12 +61,21 @@ class GroupShard:
         entropy: Entropy,
         memory: MemberMemory,
         counts: GroupCounts | None = None,
+        keeper: Performer | None = None,
     ) -> None:
         self.groups = GroupTable()
         memory.watch(self.groups)
         self.offsets = OffsetStore()
         self._context = ShardContext(
-            settings, timers, topics, entropy, self.groups, ParkedReplies(), memory, counts or GroupCounts()
+            settings,
+            timers,
+            topics,
+            entropy,
+            self.groups,
+            ParkedReplies(),
+            memory,
+            counts or GroupCounts(),
+            keeper or Performer(),
         )
         self._kinds: dict[str, Kind[Any]] = {kind.name: kind for kind in [make(self._context) for make in KINDS]}
         self._offsets = OffsetsPart(self._context, self.offsets, self._kind_of, SIMPLE)
@@ -77,8 +87,8 @@ class GroupShard:
 
     @property
     def parked_count(self) -> int:
-        """Requests that wait for other members or for time to pass."""
-        return len(self._context.room)
+        """Requests that wait for other members or coordinators, or for time to pass."""
+        return len(self._context.room) + len(self._context.held)
 
     # The log.
 
@@ -116,7 +126,7 @@ class GroupShard:
             self._kind_of(group).lose(turn, group, code)
         self.groups.clear()
         self.offsets.clear()
-        return turn.result.replies
+        return turn.result.replies + self._context.held.lose(code)
 
     def topics_changed(self, changes: TopicChanges) -> Iterable[Decision]:
         """Every part hears of it at once; what there is to write for it comes by and by."""
@@ -132,6 +142,12 @@ class GroupShard:
         """Decide on a request of any API that a part knows."""
         turn = self._context.turn(now_ms)
         self._answer_of(asked)(turn, asked)
+        return turn.result
+
+    def carry_on(self, now_ms: int, step: Callable[[Turn], None]) -> Result:
+        """Other coordinators have answered."""
+        turn = self._context.turn(now_ms)
+        step(turn)
         return turn.result
 
     def on_timer(self, now_ms: int, key: Hashable) -> Result:
@@ -154,12 +170,39 @@ class GroupShard:
         return filtered((self._kind_of(group).listed(group) for group in groups), request)
 
     def _delete_groups(self, turn: Turn, asked: Asked[DeleteGroupsRequest]) -> None:
+        self._go_on_deleting(turn, asked, {})
+
+    def _go_on_deleting(self, turn: Turn, asked: Asked[DeleteGroupsRequest], failed: Mapping[str, ErrorCode]) -> None:
+        """One group after the other gives up what it has elsewhere; then all go that may."""
+        group_ids = list(dict.fromkeys(asked.request.groups_names))
         turn.result.is_only_record = True
+        for group_id in group_ids:
+            if group_id not in failed and self._asks_elsewhere(turn, asked, group_id, failed):
+                return
+        self._context.held.release(asked.reply)
         results = [
-            DeletableGroupResult(group_id=group_id, error_code=self._delete_group(turn, group_id))
-            for group_id in dict.fromkeys(asked.request.groups_names)
+            DeletableGroupResult(group_id=each, error_code=failed.get(each) or self._delete_group(turn, each))
+            for each in group_ids
         ]
         turn.answer(asked.reply, DeleteGroupsResponse(results=results))
+
+    def _asks_elsewhere(
+        self, turn: Turn, asked: Asked[DeleteGroupsRequest], group_id: str, failed: Mapping[str, ErrorCode]
+    ) -> bool:
+        group = self.groups.get(group_id)
+        if group is None or not group.is_empty:
+            return False
+
+        def then(turn: Turn, code: ErrorCode) -> None:
+            self._go_on_deleting(turn, asked, {**failed, group_id: code} if code is not ErrorCode.NONE else failed)
+
+        if not self._kind_of(group).forget_elsewhere(turn, group, then):
+            return False
+        # Where the log takes nothing, it is the machine that knows who waits.
+        turn.result.is_only_record = False
+        refusals = [DeletableGroupResult(group_id=each) for each in asked.request.groups_names]
+        self._context.held.hold(asked.reply, DeleteGroupsResponse(results=refusals))
+        return True
 
     def _delete_group(self, turn: Turn, group_id: str) -> ErrorCode:
         group = self.groups.get(group_id)

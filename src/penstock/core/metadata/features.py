@@ -26,11 +26,15 @@ TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
 """Whether groups may have the protocol in which the coordinator assigns (1, KIP-848)."""
 
+SHARE_VERSION = "share.version"
+"""Whether groups may be share groups (1, KIP-932)."""
+
 BOOTSTRAP_FEATURES: dict[str, int] = {
     METADATA_VERSION: METADATA_LEVEL,
     ELR_VERSION: 1,
     TRANSACTION_VERSION: 2,
     GROUP_VERSION: 1,
+    SHARE_VERSION: 1,
 }
 """What a new cluster begins with: the levels that Kafka 4.3 formats a folder with, of the features that we have."""
 
@@ -40,5 +44,6 @@ SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     KRAFT_VERSION: (0, 1),
     TRANSACTION_VERSION: (0, 2),
     GROUP_VERSION: (0, 1),
+    SHARE_VERSION: (0, 1),
 }
 """What a cluster's controllers and brokers can agree on."""

@@ -55,6 +55,7 @@ class ClassicGroup:
     )
 
     kind: ClassVar[str] = "classic"
+    expires: ClassVar[bool] = True
 
     def __init__(self, group_id: str, state_since_ms: int | None) -> None:
         self.group_id = group_id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Final
 
 from penstock.core.base.errors import ErrorCode
@@ -136,6 +136,10 @@ class ClassicKind:
 
     def listed(self, group: ClassicGroup) -> ListedGroup:
         return listed(group)
+
+    def forget_elsewhere(self, turn: Turn, group: ClassicGroup, then: Callable[[Turn, ErrorCode], None]) -> bool:
+        """All of it is here."""
+        return False
 
     def tombstones(self, group: ClassicGroup) -> list[KeyValue]:
         return [group_tombstone(group.group_id)]

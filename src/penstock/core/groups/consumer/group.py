@@ -46,6 +46,7 @@ class ConsumerGroup:
     )
 
     kind: ClassVar[str] = "consumer"
+    expires: ClassVar[bool] = True
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id

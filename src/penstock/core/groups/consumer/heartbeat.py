@@ -25,7 +25,8 @@ from penstock.core.groups.consumer.records import (
     pattern_tombstone,
     target_record,
 )
-from penstock.core.groups.consumer.targeting import is_due, metadata_hash, retarget, topic_ids
+from penstock.core.groups.consumer.targeting import is_due, retarget, topic_ids
+from penstock.core.groups.metadata_hash import metadata_hash
 from penstock.core.groups.topics import TopicLookup
 from penstock.core.groups.turn import Turn
 from penstock.core.wire.api.consumer_group_heartbeat import (

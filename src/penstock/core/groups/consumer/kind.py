@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -29,9 +29,9 @@ from penstock.core.groups.consumer.records import (
     replay_in,
 )
 from penstock.core.groups.consumer.resolving import Resolving
-from penstock.core.groups.consumer.targeting import metadata_hash
 from penstock.core.groups.context import ShardContext
 from penstock.core.groups.kinds import Answer, Committer
+from penstock.core.groups.metadata_hash import metadata_hash
 from penstock.core.groups.turn import Turn
 from penstock.core.rsm.machine import Decision, TopicChanges
 from penstock.core.rsm.result import KeyValue, Result
@@ -136,11 +136,13 @@ class ConsumerKind:
             return group
         if isinstance(group, ClassicGroup) and group.is_empty and not group.pending:
             turn.result.records.append(group_tombstone(group_id))
-        elif group is not None:
+        elif isinstance(group, ClassicGroup):
             raise ApiError(
                 ErrorCode.GROUP_ID_NOT_FOUND,
                 f"Cannot upgrade classic group {group_id} to consumer group because the online upgrade is disabled.",
             )
+        elif group is not None:
+            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         return ConsumerGroup(group_id)
 
     def _join_classic(self, turn: Turn, asked: Asked[JoinGroupRequest]) -> None:
@@ -236,6 +238,10 @@ class ConsumerKind:
 
     def listed(self, group: ConsumerGroup) -> ListedGroup:
         return listed(group)
+
+    def forget_elsewhere(self, turn: Turn, group: ConsumerGroup, then: Callable[[Turn, ErrorCode], None]) -> bool:
+        """All of it is here."""
+        return False
 
     def tombstones(self, group: ConsumerGroup) -> list[KeyValue]:
         return group_tombstones(group)

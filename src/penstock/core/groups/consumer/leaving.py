@@ -8,7 +8,7 @@ from penstock.core.groups.consumer.checking import LEAVE_STATIC_EPOCH, check_ins
 from penstock.core.groups.consumer.group import ConsumerGroup
 from penstock.core.groups.consumer.member import ConsumerMember, MemberState
 from penstock.core.groups.consumer.records import current_record, epoch_record, member_tombstones, pattern_tombstone
-from penstock.core.groups.consumer.targeting import metadata_hash
+from penstock.core.groups.metadata_hash import metadata_hash
 from penstock.core.groups.topics import TopicLookup
 from penstock.core.groups.turn import Turn
 from penstock.core.wire.api.consumer_group_heartbeat import (

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final
 
-from penstock.core.base.crc32c import crc32c
 from penstock.core.groups.consumer.assignors import ASSIGNORS
 from penstock.core.groups.consumer.group import ConsumerGroup
 from penstock.core.groups.consumer.member import ConsumerMember, Partitions
@@ -14,19 +12,6 @@ from penstock.core.groups.consumer.records import target_epoch_record, target_re
 from penstock.core.groups.consumer.subject import Subject
 from penstock.core.groups.topics import TopicLookup
 from penstock.core.groups.turn import Turn
-
-_CRC_BITS: Final = 32
-_SIGN: Final = 1 << 63
-
-
-def metadata_hash(topics: TopicLookup, names: Iterable[str]) -> int:
-    """A number that changes when one of these topics comes, goes or grows; 0 where there is none."""
-    known = [(name, topics.id_of(name), topics.partition_count(name)) for name in sorted(names)]
-    data = "\n".join(f"{name} {each.hex()} {count}" for name, each, count in known if each is not None).encode()
-    if not data:
-        return 0
-    value = crc32c(data) << _CRC_BITS | crc32c(data[::-1])
-    return value - (_SIGN << 1) if value >= _SIGN else value
 
 
 def is_due(turn: Turn, group: ConsumerGroup) -> bool:

@@ -178,7 +178,7 @@ class OffsetsPart:
     def _expire(self, turn: Turn, group_ids: Iterable[str]) -> None:
         for group in filter(None, map(self._context.groups.get, group_ids)):
             nothing_left = delete_expired(turn, self._store, self.pending, group)
-            if nothing_left and group.is_empty:
+            if nothing_left and group.is_empty and group.expires:
                 turn.result.records += self._kind_of(group).tombstones(group)
             if turn.has_swept_enough():
                 break

@@ -24,7 +24,7 @@ class Coordinators:
 
     def __init__(self, node: CoordinatorHost) -> None:
         self._node = node
-        groups = Groups(node)
+        groups = Groups(node, lambda index: self.groups.at(index))
         self.group_counts = groups.counts
         self.groups = Hosts(node, groups)
         self.marker_sender = MarkerSender(node, lambda index: self.transactions.at(index))

@@ -15,6 +15,7 @@ from penstock.core.groups.shard import GroupShard
 from penstock.core.node.coordination.host import Host
 from penstock.core.node.coordination.journal import PartitionJournal
 from penstock.core.node.coordination.ports import CoordinatorHost
+from penstock.core.node.coordination.state_keeper import FindHost, StateKeeper
 from penstock.core.node.serving.slots import Answerable
 from penstock.core.partition.partition import Partition
 from penstock.core.records.codecs import Codec
@@ -32,8 +33,9 @@ class Groups:
 
     topic = OFFSETS_TOPIC
 
-    def __init__(self, node: CoordinatorHost) -> None:
+    def __init__(self, node: CoordinatorHost, find_host: FindHost) -> None:
         self._node = node
+        self._find_host = find_host
         self._told_ms: int | None = None
         self.counts = GroupCounts()
         self.memory = MemberMemory(node.settings["penstock.group.members.bytes.max"], self._tell)
@@ -51,7 +53,13 @@ class Groups:
     def make(self, partition: Partition, timers: Timers) -> GroupShard:
         node = self._node
         return GroupShard(
-            group_settings(node.settings), timers, node.topic_lookup, node.entropy, self.memory, self.counts
+            group_settings(node.settings),
+            timers,
+            node.topic_lookup,
+            node.entropy,
+            self.memory,
+            self.counts,
+            StateKeeper(node, partition.index, self._find_host),
         )
 
     def _tell(self) -> None:
@@ -80,6 +88,11 @@ def group_settings(settings: BrokerSettings) -> GroupSettings:
         consumer_members_max=settings["group.consumer.max.size"],
         consumer_assignors=tuple(settings["group.consumer.assignors"]),
         consumer_assignment_interval_ms=lambda: settings["group.consumer.assignment.interval.ms"],
+        share_session_timeout_ms=settings["group.share.session.timeout.ms"],
+        share_heartbeat_interval_ms=settings["group.share.heartbeat.interval.ms"],
+        share_members_max=settings["group.share.max.size"],
+        share_initialize_retry_ms=settings["group.share.initialize.retry.interval.ms"],
+        share_assignment_interval_ms=lambda: settings["group.share.assignment.interval.ms"],
     )
 
 

@@ -26,8 +26,17 @@ class Brokers(Protocol):
     ) -> None: ...
 
 
+class ShareSetup(Protocol):
+    """The way to share coordinators, whichever brokers they are."""
+
+    def ask(self, request: Request, then: Callable[[Response], None]) -> None: ...
+
+
 class Connected(Protocol):
     """A place in a cluster."""
+
+    @property
+    def share_setup(self) -> ShareSetup: ...
 
     @property
     def brokers(self) -> Brokers: ...

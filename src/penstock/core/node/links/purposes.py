@@ -25,4 +25,6 @@ SCHEMAS: Final = "schemas"
 """Every broker reads the registry's topic."""
 DEAD_LETTERS: Final = "dead-letters"
 """Records that did not fit go to whoever leads the topic of dead letters."""
-TO_BROKERS: Final = frozenset({REPLICATE, VERIFY, MARKERS, SCHEMAS, DEAD_LETTERS, ENDS})
+SHARE_SETUP: Final = "share-setup"
+"""A group coordinator sets up, or gives up, what share coordinators keep."""
+TO_BROKERS: Final = frozenset({SHARE_SETUP, REPLICATE, VERIFY, MARKERS, SCHEMAS, DEAD_LETTERS, ENDS})

@@ -132,6 +132,11 @@ BROKER: Final = (
         transaction.state.log.replication.factor
         transaction.state.log.segment.bytes
         unstable.api.versions.enable
+        group.share.assignment.interval.ms
+        group.share.heartbeat.interval.ms
+        group.share.initialize.retry.interval.ms
+        group.share.max.size
+        group.share.session.timeout.ms
         share.coordinator.cold.partition.snapshot.interval.ms
         share.coordinator.snapshot.update.records.per.snapshot
         share.coordinator.state.topic.compression.codec

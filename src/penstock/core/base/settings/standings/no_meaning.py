@@ -145,6 +145,19 @@ BROKER: Final = (
         group.consumer.min.heartbeat.interval.ms
         group.consumer.min.session.timeout.ms
         group.consumer.regex.refresh.interval.ms
+        group.share.max.assignment.interval.ms
+        group.share.max.heartbeat.interval.ms
+        group.share.max.session.timeout.ms
+        group.share.min.assignment.interval.ms
+        group.share.min.heartbeat.interval.ms
+        group.share.min.session.timeout.ms
+        """,
+    ),
+    (
+        "share groups have one assignor, simple, and their state is kept by share coordinators",
+        """
+        group.share.assignors
+        group.share.persister.class.name
         """,
     ),
     (
@@ -163,29 +176,16 @@ BROKER: Final = (
         group.streams.min.session.timeout.ms
         group.streams.num.standby.replicas
         group.streams.session.timeout.ms
-        group.share.assignment.interval.ms
-        group.share.assignors
         group.share.delivery.count.limit
-        group.share.heartbeat.interval.ms
-        group.share.initialize.retry.interval.ms
-        group.share.max.assignment.interval.ms
         group.share.max.delivery.count.limit
-        group.share.max.heartbeat.interval.ms
         group.share.max.partition.max.record.locks
         group.share.max.record.lock.duration.ms
-        group.share.max.session.timeout.ms
         group.share.max.share.sessions
-        group.share.max.size
-        group.share.min.assignment.interval.ms
         group.share.min.delivery.count.limit
-        group.share.min.heartbeat.interval.ms
         group.share.min.partition.max.record.locks
         group.share.min.record.lock.duration.ms
-        group.share.min.session.timeout.ms
         group.share.partition.max.record.locks
-        group.share.persister.class.name
         group.share.record.lock.duration.ms
-        group.share.session.timeout.ms
         """,
     ),
     (
