@@ -94,6 +94,35 @@ def test_written_streamed_and_read(
     assert STORE_PASSWORD not in told
 
 
+@pytest.mark.java
+def test_sparks_own_connector_writes_streams_and_reads(
+    spark: SparkSession, cluster: Cluster, penstock_topic: str, tmp_path: Path
+) -> None:
+    """With the settings of any Java client, and from topic to topic."""
+    copy = f"{penstock_topic}.copy"
+    with cluster.client("test") as client:
+        for topic in (penstock_topic, copy):
+            Admin(client).create_topic(topic, 1)
+    there = cluster.options()
+    assert there["kafka.security.protocol"] == "SASL_SSL"
+    rows = spark.range(NUMBERS).selectExpr("CAST(id AS STRING) AS key", "CAST(id AS STRING) AS value")
+    rows.coalesce(1).write.format("kafka").options(**there, topic=penstock_topic).save()
+    stream = spark.readStream.format("kafka").options(**there, startingOffsets="earliest", subscribe=penstock_topic)
+    writer = stream.load().select("key", "value").writeStream.format("kafka").options(**there, topic=copy)
+    query = writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
+    assert query.awaitTermination(QUERY_S_MAX)
+    read = spark.read.format("kafka").options(**there, subscribe=copy).load()
+    assert sorted((int(row.key), int(row.value)) for row in read.collect()) == [(n, n) for n in range(NUMBERS)]
+
+
+@pytest.mark.java
+def test_sparks_own_connector_is_not_let_in_with_a_wrong_password(spark: SparkSession, cluster: Cluster) -> None:
+    wrong = cluster.options() | {"kafka.sasl.jaas.config": scram("alice", "guessed"), "fetchOffset.numRetries": "1"}
+    reader = spark.read.format("kafka").options(**wrong, subscribe="any")
+    with pytest.raises(Exception, match="SaslAuthenticationException"):
+        reader.load().collect()
+
+
 def test_who_is_not_let_in_hears_why(spark: SparkSession, cluster: Cluster) -> None:
     wrong = {"kafka.sasl.jaas.config": scram("alice", "guessed"), "fetchOffset.numRetries": "1"}
     reader = spark.read.format("penstock").options(**(cluster.options() | wrong), subscribe="any")
