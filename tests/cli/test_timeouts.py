@@ -16,6 +16,8 @@ TIMEOUT_S = 0.1
 WITH_TIMEOUT = [words for words in EXAMPLES if "timeout" in {each.name for each in COMMANDS[words].params}]
 DECLARED = ("apply", "pipeline verify")
 """They look for the file of their example first, and ask nobody where there is none."""
+GOES_ON = "debug bundle"
+"""Whoever does not answer is what it tells of."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def test_nearly_all_commands_of_a_running_cluster_have_one() -> None:
 
 
 @pytest.mark.slow  # A tenth of a second each, and there are many.
-@pytest.mark.parametrize("words", [words for words in WITH_TIMEOUT if words not in DECLARED])
+@pytest.mark.parametrize("words", [words for words in WITH_TIMEOUT if words not in (*DECLARED, GOES_ON)])
 def test_a_broker_that_says_nothing_is_given_up(
     words: str, silent: str, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

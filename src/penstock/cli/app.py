@@ -19,6 +19,7 @@ from penstock.cli import (
     cluster,
     config,
     consume,
+    debug,
     dlq,
     doctor,
     export,
@@ -227,6 +228,7 @@ app.add_typer(cluster.app, name="cluster")
 app.add_typer(config.app, name="config")
 app.add_typer(storage.app, name="storage")
 app.add_typer(backup.app, name="backup")
+app.add_typer(debug.app, name="debug")
 app.add_typer(bench.app, name="bench")
 app.add_typer(generate.app, name="generate")
 app.command("apply")(apply.apply)

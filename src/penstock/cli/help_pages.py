@@ -97,6 +97,7 @@ EXAMPLES: Final = {
     "backup list": "penstock backup list s3://backups/shop",
     "backup verify": "penstock backup verify backups 20260131T120000Z",
     "backup restore": "penstock backup restore backups 20260131T120000Z --data-dir restored --nodes 3",
+    "debug bundle": "penstock debug bundle --data-dir three --file bundle.tar.gz",
     "storage format": "penstock storage format --config server.properties --standalone",
     "storage info": "penstock storage info --config server.properties",
     "storage random-uuid": "penstock storage random-uuid",

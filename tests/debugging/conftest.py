@@ -1,0 +1,5 @@
+"""Commands as a person runs them."""
+
+from tests.cli.conftest import shell
+
+__all__ = ["shell"]
