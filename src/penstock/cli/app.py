@@ -34,6 +34,7 @@ from penstock.cli import (
     storage,
     tenant,
     token,
+    top,
     topic,
     txn,
     user,
@@ -234,4 +235,5 @@ app.add_typer(generate.app, name="generate")
 app.command("apply")(apply.apply)
 app.command("export")(export.export)
 app.command("doctor")(doctor.doctor)
+app.command("top")(top.top)
 app.command("sim")(sim.sim)

@@ -15,6 +15,7 @@ EXAMPLES: Final = {
     "consume": "penstock consume orders --from 15m --follow --format '{offset} {key}: {value}'",
     "apply": "penstock apply -f cluster.yaml --dry-run",
     "doctor": "penstock doctor --window 10",
+    "top": "penstock top --once -o json",
     "export": "penstock export --only topics --only acls",
     "bench produce": "penstock bench produce --records 1000000 --record-bytes 1000 --property compression.type=lz4",
     "bench consume": "penstock bench consume orders",

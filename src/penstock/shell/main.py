@@ -232,7 +232,7 @@ class Host:
         if port >= 0:
             tls = partial(self.tls.server, METRICS_LISTENER) if self._settings["penstock.metrics.tls"] else None
             context = None if tls is None else _usable(tls)
-            exposition = Exposition(self.node, self.tls.expiries_s)
+            exposition = Exposition(self.node, self.tls.expiries_s, self.server.traffic)
             host = self._settings["penstock.metrics.host"]
             listening = await serve_http(self.server, exposition, host, port, context)
             self.http_port = listening.sockets[0].getsockname()[1]

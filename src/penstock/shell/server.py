@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 from typing import cast
 
 from penstock.core.node.node import Node
 from penstock.core.node.serving.connection import Connection
 from penstock.shell import clock
 from penstock.shell.disk import Disk
+from penstock.shell.exposition.busiest import CONNECTIONS_MAX, Traffic, socket_bytes
 from penstock.shell.outbox import HAS_SENDFILE, Outbox
 from penstock.tls.names import distinguished_name
 
@@ -63,6 +65,11 @@ class Server:
         if node.state != self._state:
             self._state = node.state
             self.on_state()
+
+    def traffic(self) -> list[Traffic]:
+        """What open connections have carried."""
+        some = islice(self.clients.items(), CONNECTIONS_MAX)
+        return [Traffic(connection.context.client_id or "", *client.carried()) for connection, client in some]
 
     def has_room(self) -> bool:
         """Whether one more reply may be read ahead of its reader."""
@@ -166,6 +173,11 @@ class Client(asyncio.BufferedProtocol):
 
     def abort(self) -> None:
         self._transport.abort()
+
+    def carried(self) -> tuple[int, int]:
+        """Bytes received and sent."""
+        found = self._transport.get_extra_info("socket")
+        return socket_bytes(-1 if found is None else found.fileno())
 
     def flush(self) -> None:
         """Take what the core has for us and send as much as may be sent."""

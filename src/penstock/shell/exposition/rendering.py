@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
 from penstock.core.base.ports import Pause, Steps
 from penstock.core.node.group_lag import GroupLag
 from penstock.core.node.node import Node
+from penstock.shell.exposition.busiest import Traffic, busiest_families
 from penstock.shell.exposition.census import Census, take_census
 from penstock.shell.exposition.clients import client_families
 from penstock.shell.exposition.cluster import controller_families, quorum_families, replica_families
@@ -28,10 +29,16 @@ END: Final = b"# EOF\n"
 class Exposition:
     """What one node tells; each line says what was so when it was written."""
 
-    def __init__(self, node: Node, expiries_s: Callable[[], Mapping[str, int]] = dict) -> None:
-        """`expiries_s` says when the certificates of listeners expire."""
+    def __init__(
+        self,
+        node: Node,
+        expiries_s: Callable[[], Mapping[str, int]] = dict,
+        traffic: Callable[[], Iterable[Traffic]] = tuple,
+    ) -> None:
+        """`expiries_s` says when the certificates of listeners expire, `traffic` what clients send and get."""
         self._node = node
         self._expiries_s = expiries_s
+        self._traffic = traffic
         self._idle = IdleShare()
         self._group_lag = GroupLag(node)
 
@@ -56,6 +63,7 @@ class Exposition:
         yield from loop_families(node, self._idle)
         yield from process_families()
         yield from connection_families(node)
+        yield from busiest_families(self._traffic)
         yield from certificate_families(node, self._expiries_s())
         yield from request_families(node)
         yield from replica_families(node, census)
