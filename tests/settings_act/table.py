@@ -28,6 +28,7 @@ from tests.settings_act.oauth_table import OF_OAUTH
 from tests.settings_act.schemas_table import OF_SCHEMAS
 from tests.settings_act.share_groups_table import OF_SHARE_GROUPS
 from tests.settings_act.share_table import OF_SHARE_STATE
+from tests.settings_act.sharing_table import OF_SHARING
 from tests.settings_act.trial import Flip, on
 from tests.tls.certificates import STORE_PASSWORD
 
@@ -443,6 +444,7 @@ BROKER: Final[Mapping[str, Flip]] = {
     **OF_CONSUMER_GROUPS,
     **OF_SHARE_STATE,
     **OF_SHARE_GROUPS,
+    **OF_SHARING,
     **_OF_SOCKETS,
     **_OF_TRANSACTIONS,
 }

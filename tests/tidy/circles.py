@@ -25,6 +25,7 @@ HOUSES: tuple[tuple[str, ...], ...] = (
     ("replication",),
     ("storage",),
     ("fetching", "schemas"),
+    ("sharing",),
     ("housekeeping", "scrub"),
     ("node",),
     ("lifecycle", "health_check", "group_lag"),

@@ -19,6 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "core.groups",
         "core.transactions",
         "core.share_state",
+        "core.sharing",
         "core.schemas",
         "core.access",
         "core.quotas",

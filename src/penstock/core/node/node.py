@@ -30,7 +30,6 @@ from penstock.core.metadata.storage import Meta, new_uuid
 from penstock.core.node.coordination.coordinators import Coordinators
 from penstock.core.node.coordination.lookup import ImageTopics
 from penstock.core.node.deadlines import Deadlines
-from penstock.core.node.fetching.fetching import Fetching
 from penstock.core.node.housekeeping import Housekeeping
 from penstock.core.node.links.links import links_of
 from penstock.core.node.membership.cluster import Cluster
@@ -51,6 +50,7 @@ from penstock.core.node.serving.later_turns import LaterTurns
 from penstock.core.node.serving.limits import Limits
 from penstock.core.node.serving.slots import Slot
 from penstock.core.node.serving.staging import Staging
+from penstock.core.node.sharing.readers import readers_of
 from penstock.core.node.storage.lineage import Lineage
 from penstock.core.node.storage.losses import Losses
 from penstock.core.node.storage.replicas import Replicas
@@ -141,7 +141,7 @@ class Node:
         self.dispatcher: Dispatcher[Node] = Dispatcher(self)
         self.staging = Staging(self)
         self.frame_memory: FrameMemory = FrameMemory(self)
-        self.fetching = Fetching(self)
+        self.fetching, self.sharing = readers_of(self)
         self.coordinators = Coordinators(self)
         self.producer_ids = ProducerIds(self)
         self.housekeeping = Housekeeping(self)
@@ -230,10 +230,12 @@ class Node:
     def cancelled(self, slot: Slot) -> None:
         """The connection of a parked request closed."""
         self.fetching.cancel(slot)
+        self.sharing.cancel(slot)
         self.coordinators.cancel(slot)
 
     def disconnected(self, connection: Connection) -> None:
         self.connections.pop(connection, None)
+        self.sharing.disconnected(connection)
         self.cluster.controller.lost(connection)
 
     # What handlers call

@@ -27,4 +27,6 @@ DEAD_LETTERS: Final = "dead-letters"
 """Records that did not fit go to whoever leads the topic of dead letters."""
 SHARE_SETUP: Final = "share-setup"
 """A group coordinator sets up, or gives up, what share coordinators keep."""
-TO_BROKERS: Final = frozenset({SHARE_SETUP, REPLICATE, VERIFY, MARKERS, SCHEMAS, DEAD_LETTERS, ENDS})
+SHARE_STATE: Final = "share-state"
+"""A leader reads and writes what is kept of share groups."""
+TO_BROKERS: Final = frozenset({SHARE_SETUP, SHARE_STATE, REPLICATE, VERIFY, MARKERS, SCHEMAS, DEAD_LETTERS, ENDS})

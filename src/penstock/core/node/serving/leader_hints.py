@@ -4,7 +4,7 @@ metadata first (KIP-951)."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from penstock.core.base.endpoints import Endpoint
 from penstock.core.base.errors import ErrorCode
@@ -47,6 +47,24 @@ def hint_reader(image: Image, listener: str, response: fetch.FetchResponse) -> N
                 leaders.add(leader[0])
     response.node_endpoints = [
         fetch.NodeEndpoint(node_id=broker.id, host=point.host, port=point.port, rack=broker.rack)
+        for broker, point in _alive(image, listener, leaders)
+    ]
+
+
+def hint_sharer(image: Image, listener: str, response: Any, api: Any) -> None:
+    """The same for a member of a share group, who fetches or acknowledges: `api` is the module of the response. Who
+    leads is named also where only the acknowledgement failed for that."""
+    leaders = set()
+    for asked in response.responses:
+        topic = image.topic_by_id(asked.topic_id)
+        for result in asked.partitions:
+            codes = (result.error_code, getattr(result, "acknowledge_error_code", 0))
+            leader = _leader_of(topic, result.partition_index) if set(codes) & set(_OF_FETCHES) else None
+            if leader is not None:
+                result.current_leader = api.LeaderIdAndEpoch(leader_id=leader[0], leader_epoch=leader[1])
+                leaders.add(leader[0])
+    response.node_endpoints = [
+        api.NodeEndpoint(node_id=broker.id, host=point.host, port=point.port, rack=broker.rack)
         for broker, point in _alive(image, listener, leaders)
     ]
 

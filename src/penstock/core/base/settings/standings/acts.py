@@ -137,6 +137,16 @@ BROKER: Final = (
         group.share.initialize.retry.interval.ms
         group.share.max.size
         group.share.session.timeout.ms
+        group.share.delivery.count.limit
+        group.share.max.delivery.count.limit
+        group.share.max.partition.max.record.locks
+        group.share.max.record.lock.duration.ms
+        group.share.max.share.sessions
+        group.share.min.delivery.count.limit
+        group.share.min.partition.max.record.locks
+        group.share.min.record.lock.duration.ms
+        group.share.partition.max.record.locks
+        group.share.record.lock.duration.ms
         share.coordinator.cold.partition.snapshot.interval.ms
         share.coordinator.snapshot.update.records.per.snapshot
         share.coordinator.state.topic.compression.codec
@@ -289,4 +299,16 @@ TOPIC: Final = (
         """,
     ),
 )
-GROUP: Final[tuple[tuple[str, str], ...]] = ()
+GROUP: Final = (
+    (
+        "",
+        """
+        share.auto.offset.reset
+        share.delivery.count.limit
+        share.isolation.level
+        share.partition.max.record.locks
+        share.record.lock.duration.ms
+        share.renew.acknowledge.enable
+        """,
+    ),
+)

@@ -176,16 +176,6 @@ BROKER: Final = (
         group.streams.min.session.timeout.ms
         group.streams.num.standby.replicas
         group.streams.session.timeout.ms
-        group.share.delivery.count.limit
-        group.share.max.delivery.count.limit
-        group.share.max.partition.max.record.locks
-        group.share.max.record.lock.duration.ms
-        group.share.max.share.sessions
-        group.share.min.delivery.count.limit
-        group.share.min.partition.max.record.locks
-        group.share.min.record.lock.duration.ms
-        group.share.partition.max.record.locks
-        group.share.record.lock.duration.ms
         """,
     ),
     (
@@ -263,13 +253,7 @@ GROUP: Final = (
         consumer.heartbeat.interval.ms
         consumer.session.timeout.ms
         share.assignment.interval.ms
-        share.auto.offset.reset
-        share.delivery.count.limit
         share.heartbeat.interval.ms
-        share.isolation.level
-        share.partition.max.record.locks
-        share.record.lock.duration.ms
-        share.renew.acknowledge.enable
         share.session.timeout.ms
         streams.assignment.interval.ms
         streams.heartbeat.interval.ms
