@@ -280,6 +280,12 @@ class FetchSession:
         for cached in self._partitions.values():
             cached.unwatch()
 
+    def end(self) -> None:
+        """Its one request is answered. It and its partitions know each other, and would be garbage that only the
+        collector of cycles finds: some for each fetch."""
+        self._partitions.clear()
+        self.news.clear()
+
     def worth_saying(self, cached: CachedPartition, data: PartitionData) -> bool:
         """A session hears only of data, errors and moved offsets; what has nothing more to say leaves the news."""
         moved = data.high_watermark != cached.said_high_watermark or data.log_start_offset != cached.said_start_offset

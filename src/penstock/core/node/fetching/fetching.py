@@ -368,4 +368,6 @@ class Fetching:
         response = FetchResponse(error_code=0, session_id=session.session_id, responses=list(topics.values()))
         if outcome.failed and session.hinted_on is not None:
             hint_reader(self._node.image, session.hinted_on, response)
+        if session.session_id == NO_SESSION:
+            session.end()
         return response
