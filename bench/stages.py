@@ -2,6 +2,9 @@
 
 `python -m bench.stages` prints the table; `--keep` writes it to bench/results/stages.json, which later runs compare
 themselves with: a stage that takes more than RATCHET times what was kept fails the run.
+
+`calls` counts instead: how many functions of ours one request goes through is the same on a busy machine as on a quiet
+one, and a hot path that grows shows there first. tests/bench holds it.
 """
 
 from __future__ import annotations
@@ -75,6 +78,23 @@ def microseconds(call: Callable[[], object]) -> float:
     return best
 
 
+def calls(call: Callable[[], object]) -> int:
+    """How many Python functions run for it, generators that go on included; once it has run before."""
+    call()
+    count = 0
+
+    def watch(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(watch)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
 def start_node(folder: str) -> tuple[Node, Connection]:
     settings = BrokerSettings(
         {
@@ -101,18 +121,32 @@ def exchange(node: Node, connection: Connection, data: bytes) -> None:
     connection.sent(0)
 
 
-def stages(node: Node, connection: Connection) -> dict[str, float]:
+def create_topic(node: Node, connection: Connection) -> Leader:
     topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1)
     exchange(node, connection, frame(CreateTopicsRequest(topics=[topic]), 7))
     partition = node.replicas.get("t", 0)
     assert isinstance(partition, Leader)
-    batch = build_batch([(None, bytes(100), (), node.now_ms)])
+    return partition
+
+
+def produce_frame(batch: bytes) -> bytes:
     produce = ProduceRequest(
         acks=1,
         timeout_ms=1000,
-        topic_data=[TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=bytes(batch))])],
+        topic_data=[TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch)])],
     )
-    produced = frame(produce, 9)
+    return frame(produce, 9)
+
+
+def fetch_frame(offset: int) -> bytes:
+    wanted = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+    return frame(FetchRequest(max_wait_ms=0, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[wanted])]), 11)
+
+
+def stages(node: Node, connection: Connection) -> dict[str, float]:
+    partition = create_topic(node, connection)
+    batch = build_batch([(None, bytes(100), (), node.now_ms)])
+    produced = produce_frame(bytes(batch))
     body = memoryview(bytearray(produced))[4:]
     position = parse_request_header(body)[4]
     found: dict[str, float] = {}
@@ -130,10 +164,7 @@ def stages(node: Node, connection: Connection) -> dict[str, float]:
     found["produce: whole"] = microseconds(lambda: exchange(node, connection, produced))
     in_a_row = microseconds(lambda: exchange(node, connection, produced * IN_FLIGHT))
     found[f"produce: one of {IN_FLIGHT}"] = in_a_row / IN_FLIGHT
-    end = partition.high_watermark
-    wanted = FetchPartition(partition=0, fetch_offset=end - 1, partition_max_bytes=1 << 20)
-    fetch = FetchRequest(max_wait_ms=0, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[wanted])])
-    fetched = frame(fetch, 11)
+    fetched = fetch_frame(partition.high_watermark - 1)
     found["fetch: whole"] = microseconds(lambda: exchange(node, connection, fetched))
     return found
 

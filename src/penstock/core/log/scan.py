@@ -71,7 +71,7 @@ def walk_from(segment: Segment, entry: OffsetEntry, end: int, offset: int) -> St
     if not 0 < entry.position < end:
         raise CorruptBatch("an index points out of its segment", position=entry.position)
     begins = segment.base_offset, entry.last_offset
-    return (yield from walk_to(segment.log, entry.position, end, offset, begins))
+    return walk_to(segment.log, entry.position, end, offset, begins)
 
 
 def read_chunk(file: File, position: int, end: int) -> Steps[bytes]:

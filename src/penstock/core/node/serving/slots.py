@@ -106,15 +106,18 @@ class Slot(Answerable):
 
     def encode(self, message: Message) -> tuple[list[Part], int]:
         """The framed response as parts to send, and their size."""
-        self._complete(message)
-        return _measured(response_frame(cast(Response, message), self.version, self.correlation_id))
+        if self.finish is not None or self.throttle_ms:
+            self._complete(message)
+        parts: list[Any] = response_frame(cast(Response, message), self.version, self.correlation_id)
+        return parts, len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
 
     def reply_in_turns(self, message: Message) -> Steps[None]:
         """Answer a parked request with what may be large, so that others are heard while it is encoded."""
         if not self.connection.gone:
             self._complete(message)
             frame = yield from response_frame_in_turns(cast(Response, message), self.version, self.correlation_id)
-            self.reply_parts(*_measured(frame))
+            parts: list[Any] = frame
+            self.reply_parts(parts, sum(map(len, parts)))
 
     def _is_ready(self, parts: list[Part], size: int) -> None:
         connection = self.connection
@@ -136,7 +139,3 @@ class Slot(Answerable):
     def _tell_to_rest(self, message: Message) -> None:
         if getattr(message, "throttle_time_ms", None) is not None:
             message.throttle_time_ms = self.throttle_ms  # type: ignore[attr-defined]  # most responses have it
-
-
-def _measured(parts: list[Any]) -> tuple[list[Part], int]:
-    return parts, len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
