@@ -110,7 +110,9 @@ class Copy:
             "PYSPARK_PYTHON": sys.executable,
         }
         command = [sys.executable, "-m", "tests.spark.exactly_once.program"]
-        command += [self._broker.bootstrap, self._topic, str(self._folder), str(self._rows_each), self._master]
+        # Each partition's share is rounded down: without room for that there would be a last batch of a few rows.
+        limit = str(self._rows_each + PARTITIONS)
+        command += [self._broker.bootstrap, self._topic, str(self._folder), limit, self._master]
         with (self._folder / "talk").open("a") as talk:
             # A group of its own: the driver is killed as a whole.
             query = subprocess.Popen(
