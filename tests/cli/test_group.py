@@ -7,7 +7,10 @@ import pytest
 from confluent_kafka import Consumer
 
 from penstock.cli import group_reading
+from penstock.client.blocking import Client
+from penstock.core.wire.api.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from tests.cli.running import KEPT, Shell
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.client
 
@@ -169,3 +172,39 @@ def test_a_group_cannot_be_told_an_offset(penstock: Shell, ten: str) -> None:
     assert told.code == 2
     assert "penstock group reset g" in told.err
     assert penstock("consume", ten, "--group", "g", "--merge").code == 2
+
+
+def test_a_share_group_is_described_moved_and_deleted(penstock: Shell, ten: str, cluster: Any) -> None:
+    def beat(epoch: int) -> ShareGroupHeartbeatResponse:
+        with Client(cluster.bootstrap) as client:
+            names = [ten] if epoch == 0 else None
+            request = ShareGroupHeartbeatRequest(
+                group_id="shares", member_id="m", member_epoch=epoch, subscribed_topic_names=names
+            )
+            return client.retry(
+                lambda: client.ask(request, ShareGroupHeartbeatResponse, node=client.coordinator("shares"))
+            )
+
+    def is_given() -> bool:
+        """Kafka sets state up first, and gives a heartbeat later; here it is one."""
+        beat(0)
+        said = penstock("group", "describe", "shares", "-o", "json")
+        described.update(json.loads(said.out) if said.code == 0 else {})
+        return bool(described.get("offsets"))
+
+    described: dict[str, Any] = {}
+    wait_until(is_given, what="a partition of its own")
+    assert (described["type"], described["state"], described["assignor"]) == ("share", "Stable", "simple")
+    assert described["offsets"][0] | {"committed": None, "end_offset": 10} == described["offsets"][0]
+    busy = penstock("group", "reset", "shares", "--topic", ten, "--to", "earliest", "--execute")
+    assert busy.code != 0
+    assert beat(-1).error_code == 0
+    assert penstock("group", "reset", "shares", "--topic", ten, "--to", "4", "--execute").code == 0
+    assert offsets(penstock, "shares") == {0: 4}
+    listed = json.loads(penstock("group", "list", "-o", "json").out)
+    assert {"group": "shares", "state": "Empty", "type": "share", "protocol": "share", "lag": 6} in listed
+    assert "whole topics" in penstock("group", "delete", "shares", "--topic", f"{ten}:0", "--execute").err
+    assert penstock("group", "delete", "shares", "--topic", ten, "--execute").code == 0
+    assert offsets(penstock, "shares") == {}
+    assert penstock("group", "delete", "shares", "--execute").code == 0
+    assert "shares" not in penstock("group", "list").out

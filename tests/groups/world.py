@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.groups.asked import Asked
+from penstock.core.groups.elsewhere import Codes, StateDue
 from penstock.core.groups.member_memory import MemberMemory
 from penstock.core.groups.settings import GroupSettings
 from penstock.core.groups.shard import GroupShard
@@ -103,6 +104,8 @@ class World:
         self.answers: dict[Reply, Message] = {}
         self.asked: list[Token] = []
         self.gone: set[Reply] = set()
+        self.due: list[StateDue] = []
+        """What share coordinators have not answered yet."""
         self.shard = self._new_shard()
         self.shard.loaded(self.now_ms, self.shard.groups)
 
@@ -159,9 +162,15 @@ class World:
         self.gone.add(token)
         self.shard.dropped(token)
 
+    def answered(self, due: StateDue, codes: Codes) -> None:
+        """Share coordinators have answered: each step of what follows is a turn of its own."""
+        for step in due.steps:
+            self.settle(self.shard.carry_on(self.now_ms, lambda turn, step=step: step(turn, codes)))  # type: ignore[misc]
+
     def restart(self) -> None:
         """The coordinator moves: everybody who waits is told, and a fresh shard folds the log."""
         self._deliver(self.shard.lose(ErrorCode.NOT_COORDINATOR))
+        self.due.clear()
         assert not self.timers.deadlines, "a shard that lost its partition has no timers left"
         self.shard = self.refold()
         self.shard.loaded(self.now_ms, self.shard.groups)
@@ -180,6 +189,9 @@ class World:
 
     def _deliver(self, replies: Replies) -> None:
         for token, message in replies:
+            if isinstance(message, StateDue):
+                self.due.append(message)
+                continue
             assert isinstance(token, Token)
             assert not isinstance(message, Due)
             assert token not in self.answers, f"{token} was answered twice"

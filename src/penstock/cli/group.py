@@ -13,13 +13,16 @@ from penstock.cli.places import named_places, offsets_at
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, Execute, OutputOption, Timeout, connect
 from penstock.cli.talk import Refused, say
 from penstock.client.blocking import Client
-from penstock.client.groups import Groups
+from penstock.client.groups import SHARE, Group, Groups, Member
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import edges
+from penstock.client.share_groups import ShareGroups, Standing
 
 app = typer.Typer(help="Look at groups, move them, delete them.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The group.", autocompletion=completion.groups)]
+NOBODY = (None, None, None)
+UNKNOWN_STANDING = Standing(None, None)
 OFFSET_COLUMNS = ("topic", "partition", "committed", "end offset", "lag", "member", "client", "host")
 
 
@@ -31,7 +34,7 @@ def list_(
     with connect(bootstrap, timeout) as client, client.within(timeout):
         found, silent = Groups(client).known()
         say_silent(silent, "groups")
-        lags = group_lags(client, [group.group_id for group in found])
+        lags = group_lags(client, found)
     if not found and output is Output.TABLE:
         say("there are no groups yet; start one: penstock consume TOPIC --group NAME")
         return
@@ -53,14 +56,7 @@ def describe(
     with connect(bootstrap, timeout) as client:
         groups = Groups(client)
         group = groups.describe(name)
-        committed = groups.offsets(name)
-        owners = {where: member for member in group.members for where in member.partitions}
-        rows = []
-        for where, end in known_ends(client, sorted({*committed, *owners})).items():
-            owner, offset = owners.get(where), committed.get(where)
-            lag = lag_of(offset, end)
-            who = (owner.member_id, owner.client_id, owner.host) if owner else (None, None, None)
-            rows.append((*where, offset, end, lag, *who))
+        rows = _share_rows(client, group) if group.kind == SHARE else _rows(client, groups, group)
     facts = {
         "group": name,
         "state": group.state,
@@ -102,20 +98,48 @@ def reset(
         raise typer.BadParameter("give either --topic or --all-topics")
     with connect(bootstrap, timeout) as client:
         groups = Groups(client)
-        committed = groups.offsets(name)
+        is_shared = groups.is_share_group(name)
+        committed = ShareGroups(client).starts(name) if is_shared else groups.offsets(name)
         named = [place for text in topic or () for place in named_places(client, text, "--topic")]
         places = sorted(committed) if all_topics else named
         if not places:
             raise Refused(f"group {name} has committed nothing", "name topics with --topic instead of --all-topics")
         targets = _targets(client, places, committed, to, shift_by)
         if execute:
-            groups.commit(name, targets)
+            ShareGroups(client).alter(name, targets) if is_shared else groups.commit(name, targets)
     rows = [(*where, committed.get(where), target) for where, target in targets.items()]
     print_rows(output, ("topic", "partition", "committed", "new offset"), rows)
     say(f"group {name} is moved" if execute else "nothing is changed yet: add --execute to do it")
 
 
 app.command("delete")(delete)
+
+
+def _rows(client: Client, groups: Groups, group: Group) -> list[tuple[Any, ...]]:
+    committed = groups.offsets(group.name)
+    owners = {where: member for member in group.members for where in member.partitions}
+    rows = []
+    for where, end in known_ends(client, sorted({*committed, *owners})).items():
+        owner, offset = owners.get(where), committed.get(where)
+        who = (owner.member_id, owner.client_id, owner.host) if owner else (None, None, None)
+        rows.append((*where, offset, end, lag_of(offset, end), *who))
+    return rows
+
+
+def _share_rows(client: Client, group: Group) -> list[tuple[Any, ...]]:
+    """Several members may read a partition; its offset is where the group begins, and records after it may be done."""
+    standings = ShareGroups(client).standings(group.name)
+    readers: dict[TopicPartition, list[Member]] = {}
+    for member in group.members:
+        for where in member.partitions:
+            readers.setdefault(where, []).append(member)
+    rows = []
+    for where, end in known_ends(client, sorted({*standings, *readers})).items():
+        start, lag = standings.get(where, UNKNOWN_STANDING)
+        who = [(each.member_id, each.client_id, each.host) for each in readers.get(where, ())]
+        columns = [", ".join(dict.fromkeys(column)) for column in zip(*who, strict=True)] if who else NOBODY
+        rows.append((*where, start, end, lag, *columns))
+    return rows
 
 
 def _targets(

@@ -13,6 +13,7 @@ from penstock.client.blocking import Client
 from penstock.client.errors import check
 from penstock.client.groups import Groups
 from penstock.client.metadata import TopicPartition
+from penstock.client.share_groups import NOTHING, ShareGroups
 from penstock.core.base.errors import ErrorCode
 
 # A group in any other state has members.
@@ -44,7 +45,7 @@ def delete(
             _check_empty(groups, chosen)
         offsets = {name: _offsets(client, name, topic or []) for name in chosen}
         for name in chosen if execute else ():
-            groups.delete_offsets(name, offsets[name]) if topic else groups.delete(name)
+            _delete_offsets(client, name, offsets[name]) if topic else groups.delete(name)
     rows = [(name, *where, offset) for name in chosen for where, offset in sorted(offsets[name].items())]
     if output is Output.JSON:
         keys = ("group", "topic", "partition", "committed")
@@ -57,6 +58,12 @@ def delete(
     say(what if execute else f"nothing is deleted yet of {', '.join(chosen)}: add --execute to do it")
 
 
+def _standing(client: Client, name: str) -> dict[TopicPartition, int]:
+    """Also where nobody has begun: state is kept of that, too."""
+    standings = ShareGroups(client).standings(name)
+    return {where: NOTHING if each.start is None else each.start for where, each in standings.items()}
+
+
 def _check_empty(groups: Groups, names: list[str]) -> None:
     """Before anything is deleted it is known that all of it can be."""
     states = {group.group_id: group.group_state.lower() for group in groups.list()}
@@ -67,12 +74,23 @@ def _check_empty(groups: Groups, names: list[str]) -> None:
             check(ErrorCode.NON_EMPTY_GROUP, f"group {name}")
 
 
+def _delete_offsets(client: Client, name: str, offsets: dict[TopicPartition, int]) -> None:
+    groups = Groups(client)
+    if groups.is_share_group(name):
+        ShareGroups(client).delete_offsets(name, sorted({where.topic for where in offsets}))
+    else:
+        groups.delete_offsets(name, offsets)
+
+
 def _offsets(client: Client, name: str, topics: list[str]) -> dict[TopicPartition, int]:
     """What a group has committed, of these topics where some are named."""
-    committed = Groups(client).offsets(name)
+    is_shared = Groups(client).is_share_group(name)
+    committed = _standing(client, name) if is_shared else Groups(client).offsets(name)
     if not topics:
         return committed
     places = [split_place(text) for text in topics]
+    if is_shared and any(numbers is not None for _, numbers in places):
+        raise Refused(f"group {name} is a share group: it forgets whole topics", "name them without partitions")
     found = {
         where: offset
         for where, offset in committed.items()

@@ -28,6 +28,7 @@ from penstock.core.wire.api.offset_delete import (
     OffsetDeleteResponse,
 )
 from penstock.core.wire.api.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
+from penstock.core.wire.api.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 from penstock.core.wire.errors import DecodeError
 from penstock.core.wire.stored.consumer_protocol import ConsumerProtocolAssignment
 
@@ -35,6 +36,7 @@ from penstock.core.wire.stored.consumer_protocol import ConsumerProtocolAssignme
 OFFSET_FETCH_BY_NAME = 9
 OFFSET_COMMIT_BY_NAME = 9
 NO_OFFSET = -1
+SHARE = "share"
 _ASSIGNMENT_VERSION_BYTES = 2
 
 
@@ -95,6 +97,8 @@ class Groups:
             check(ErrorCode.GROUP_ID_NOT_FOUND, f"group {name}")
         if kinds[name] == "consumer":
             return self._client.retry(lambda: self._describe_consumer(name))
+        if kinds[name] == SHARE:
+            return self._client.retry(lambda: self._describe_share(name))
         return self._client.retry(lambda: self._describe_classic(name))
 
     def _describe_classic(self, name: str) -> Group:
@@ -127,6 +131,31 @@ class Groups:
         )
         return Group(name, group.group_state, "consumer", group.assignor_name, node, tuple(sorted(members)))
 
+    def _describe_share(self, name: str) -> Group:
+        node = self._client.coordinator(name)
+        request = ShareGroupDescribeRequest(group_ids=[name])
+        (group,) = self._client.ask(request, ShareGroupDescribeResponse, node=node).groups
+        check(group.error_code, f"group {name}", group.error_message)
+        members = (
+            Member(
+                member.member_id,
+                None,
+                member.client_id,
+                member.client_host,
+                tuple(
+                    TopicPartition(topic.topic_name, number)
+                    for topic in member.assignment.topic_partitions
+                    for number in topic.partitions
+                ),
+            )
+            for member in group.members
+        )
+        return Group(name, group.group_state, SHARE, group.assignor_name, node, tuple(sorted(members)))
+
+    def is_share_group(self, name: str) -> bool:
+        """Of a group that is not there, or whose coordinator does not answer, it is not known to be one."""
+        return any(group.group_id == name and group.group_type.lower() == SHARE for group in self.known()[0])
+
     def offsets(self, name: str) -> dict[TopicPartition, int]:
         """Everything the group has committed."""
         return {where: commit.offset for where, commit in self.commits(name).items()}
@@ -141,6 +170,9 @@ class Groups:
             request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=name, topics=None)])
             answer = self._client.ask(request, OffsetFetchResponse, node=node, newest_version=OFFSET_FETCH_BY_NAME)
             (group,) = answer.groups
+            if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+                # It is there, and of a kind that commits nothing.
+                return {}
             check(group.error_code, f"the offsets of group {name}")
             return {
                 TopicPartition(topic.name, each.partition_index): Commit(

@@ -33,6 +33,8 @@ def initialize(
     state = ShareState(
         snapshot_epoch=0 if kept is None else kept.state.snapshot_epoch + 1,
         state_epoch=asked.state_epoch,
+        # Who led before and was replaced stays so, also when the log has been cut.
+        leader_epoch=0 if kept is None else kept.leader_epoch_seen,
         start_offset=asked.start_offset,
         # Before somebody has begun nobody can say how much is done.
         delivery_complete_count=NO_COUNT if asked.start_offset == NO_OFFSET else 0,
