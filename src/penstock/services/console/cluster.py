@@ -1,8 +1,8 @@
 """The cluster as one user sees it: clients that threads borrow, and answers that are good for some seconds.
 
 A page asks with `ask`, which runs in one of a few worker threads and takes bounded time. What many pages want, such as
-all topics, is `remembered`: who comes while it is fresh gets it at once, who comes a little later gets the old one and
-has it asked anew behind his back, and whoever changes something makes it all be forgotten.
+all topics, is `remembered`: who comes while it is fresh gets it at once; who comes later gets a new one, or the old one
+where the new one takes long; and whoever changes something makes it all be forgotten.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ CHANGE_SECONDS_MAX: Final = 15.0
 IDLE_SECONDS_MAX: Final = 60.0
 STALE_TIMES: Final = 10
 """For how many times its own life an old answer is better than none."""
-PICTURE_SECONDS: Final = 3.0
+PATIENCE_SECONDS: Final = 0.1
+PICTURE_SECONDS: Final = 2.0
 
 T = TypeVar("T")
 
@@ -96,7 +97,9 @@ class Cluster:
             asking = self._asking[name] = asyncio.create_task(self._ask_anew(name, do))
             asking.add_done_callback(_look_at)
         if known is not None and now - known.at < STALE_TIMES * seconds:
-            return known.value  # type: ignore[no-any-return]  # It is what `do` gave under this name.
+            await asyncio.wait((asking,), timeout=PATIENCE_SECONDS)
+            if not asking.done():
+                return known.value  # type: ignore[no-any-return]  # It is what `do` gave under this name.
         return await asyncio.shield(asking)
 
     async def _ask_anew(self, name: str, do: Callable[[Client], T]) -> T:

@@ -88,9 +88,8 @@ def look(client: Client, picture: Picture) -> Look:
     if quorum is None:
         # Who may not ask the controllers still hears who leads them.
         found = found._replace(controller=picture.controller if is_led else None)
-    none: tuple[tuple[Disk, ...], tuple[int, ...]] = ((), ())
-    disks, silent = allowed(lambda: _disks(client), none)
-    return Look(found, brokers, quorum, disks, silent)
+    folders, silent = known_disks(client)
+    return Look(found, brokers, quorum, folders, silent)
 
 
 def _quorum(client: Client) -> Quorum | None:
@@ -107,6 +106,12 @@ def _min_insync(client: Client, topics: Collection[TopicView]) -> dict[str, int]
     ]
     found: dict[str, str | None] = allowed(lambda: Admin(client).topic_setting(lacking, MIN_INSYNC), {})
     return {name: int(value) for name, value in found.items() if value and value.isdecimal()}
+
+
+def known_disks(client: Client) -> tuple[tuple[Disk, ...], tuple[int, ...]]:
+    """Of all brokers that answer and may be asked, and who does not answer."""
+    none: tuple[tuple[Disk, ...], tuple[int, ...]] = ((), ())
+    return allowed(lambda: _disks(client), none)
 
 
 def _disks(client: Client) -> tuple[tuple[Disk, ...], tuple[int, ...]]:

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from penstock.client.blocking import Client
 from penstock.client.metadata import TopicView
 from penstock.services.console.cluster import ASK_SECONDS_MAX, CHANGE_SECONDS_MAX, Cluster, Picture
+from penstock.services.console.jobs import Jobs
 from penstock.services.console.mistakes import Mistake
 from penstock.services.console.rendering import Templates
 from penstock.services.console.sampling import Sampler
@@ -37,6 +38,7 @@ class Visit:
     page: str
     templates: Templates
     trail: Trail
+    jobs: Jobs
     facts: Mapping[str, Any]
     """What the console was started with, for pages that show it or need it."""
     form: dict[str, str] = field(default_factory=dict)
@@ -87,12 +89,12 @@ class Visit:
         if self.given("confirm").strip() != name:
             raise Mistake(f"nothing was done: {name} was not typed", f"type {name} to confirm")
 
-    def show(self, template: str, status: int = 200, **values: Any) -> Response:
+    def show(self, template: str, /, status: int = 200, **values: Any) -> Response:
         said, self.session.said = self.session.said, None
         text = self.templates.render(template, visit=self, said=said, **values)
         return HTMLResponse(text, status)
 
-    def either(self, name: str, **values: Any) -> Response:
+    def either(self, name: str, /, **values: Any) -> Response:
         """The page, or only what changes in it where that is asked for: its `_part`."""
         if not self.wants_part:
             return self.show(f"{name}.html", **values)

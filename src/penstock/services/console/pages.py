@@ -4,7 +4,29 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.services.console import overview, topics
+from penstock.services.console import (
+    access,
+    audit,
+    brokers,
+    dead_letters,
+    groups,
+    overview,
+    quorum,
+    schemas,
+    topics,
+    transactions,
+)
 from penstock.services.console.page import Page
 
-PAGES: Final[tuple[Page, ...]] = (overview.PAGE, topics.PAGE)
+PAGES: Final[tuple[Page, ...]] = (
+    overview.PAGE,
+    topics.PAGE,
+    groups.PAGE,
+    dead_letters.PAGE,
+    schemas.PAGE,
+    brokers.PAGE,
+    quorum.PAGE,
+    transactions.PAGE,
+    access.PAGE,
+    audit.PAGE,
+)

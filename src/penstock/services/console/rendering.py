@@ -35,7 +35,7 @@ class Templates:
         for name in self._environment.list_templates():
             self._environment.get_template(name)
 
-    def render(self, name: str, **values: Any) -> str:
+    def render(self, name: str, /, **values: Any) -> str:
         return self._environment.get_template(name).render(values)
 
 

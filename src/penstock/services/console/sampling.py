@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from penstock.client.blocking import Client
@@ -19,6 +20,7 @@ from penstock.client.offsets import LATEST, list_offsets
 from penstock.services.console.cluster import Cluster, Picture, pause
 
 EVERY_SECONDS: Final = 10.0
+AT_LEAST_SECONDS: Final = 1.0
 LOOKED_AT_SECONDS: Final = 3600.0
 """For how long after somebody has looked it goes on."""
 SAMPLES_MAX: Final = 360
@@ -47,6 +49,7 @@ class Sampler:
         self._cluster = cluster
         self._wanted_until = 0.0
         self._task: asyncio.Task[None] | None = None
+        self._woken = asyncio.Event()
         self._named: deque[str] = deque(maxlen=NAMED_MAX)
         self.samples: deque[Sample] = deque(maxlen=SAMPLES_MAX)
 
@@ -55,6 +58,7 @@ class Sampler:
         self._wanted_until = time.monotonic() + LOOKED_AT_SECONDS
         if group is not None and group not in self._named:
             self._named.append(group)
+            self._woken.set()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
         return self.samples[-1] if self.samples else None
@@ -62,7 +66,14 @@ class Sampler:
     async def _run(self) -> None:
         while time.monotonic() < self._wanted_until:
             await self._take()
-            await pause(EVERY_SECONDS)
+            await self._rest()
+
+    async def _rest(self) -> None:
+        """Shorter where somebody asks for a group that was not looked at."""
+        await pause(AT_LEAST_SECONDS)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._woken.wait(), EVERY_SECONDS - AT_LEAST_SECONDS)
+        self._woken.clear()
 
     async def _take(self) -> None:
         try:

@@ -101,7 +101,7 @@
       const line = style.getPropertyValue("--accent").trim();
       const series = [{}, { label: place.dataset.label || "", stroke: line, width: 2, points: { show: data[0].length < 3 } }];
       const width = place.clientWidth || 320;
-      drawn.push(new uPlot({ width, height: 200, legend: { show: false }, axes: [axis, { ...axis, size: 70 }], scales: { y: { range: (_, low, high) => [0, Math.max(high, 1)] } }, series }, data, place));
+      drawn.push(new uPlot({ width, height: 200, legend: { show: false }, axes: [{ ...axis, space: 80, values: (_, ticks) => ticks.map((at) => new Date(at * 1000).toLocaleTimeString([], { hour12: false })) }, { ...axis, size: 70 }], scales: { y: { range: (_, low, high) => [0, Math.max(high, 1)] } }, series }, data, place));
     }
   };
   drawPlots();
