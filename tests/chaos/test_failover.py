@@ -212,6 +212,32 @@ def test_java(cluster: ChaosCluster, topic: str, tmp_path: Path) -> None:
     check(values, len(acknowledged))
 
 
+@pytest.mark.java
+def test_java_share_group(cluster: ChaosCluster, topic: str) -> None:
+    """What was out when the leader died is delivered again, and nothing that was acknowledged."""
+    write_with_librdkafka(cluster.bootstrap, topic, iter(range(RECORDS)))
+    reading = Failover(cluster, topic)
+    where = ["--bootstrap-server", cluster.bootstrap, "--topic", topic, "--group-id", topic]
+    how = ["--acknowledgement-mode", "sync", "--offset-reset-strategy", "earliest", "--verbose"]
+    acknowledged: list[int] = []
+    command = java_command(Tool.VERIFIABLE_SHARE_CONSUMER, *where, *how)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None, "it was asked for"
+        patience = threading.Timer(SECONDS_MAX, process.kill)
+        patience.start()
+        while len(acknowledged) < RECORDS and (line := process.stdout.readline()):
+            event = json.loads(line)
+            if event["name"] == "record_data":
+                assert event["offset"] not in acknowledged
+                reading.pass_one()
+            elif event["name"] == "offsets_acknowledged" and event["success"]:
+                acknowledged += [offset for each in event["partitions"] for offset in each["offsets"]]
+        patience.cancel()
+        process.kill()
+    assert sorted(acknowledged) == list(range(RECORDS))
+    reading.repair()
+
+
 def run_verifiable(tool: Tool, arguments: list[str], failover: Failover) -> list[dict[str, object]]:
     """What one of Kafka's verifiable clients tells, event by event; each record that it tells of counts."""
     process = subprocess.Popen(java_command(tool, *arguments), stdout=subprocess.PIPE, text=True)

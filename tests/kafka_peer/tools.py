@@ -32,6 +32,7 @@ class Tool(StrEnum):
     CONFIGS = "kafka.admin.ConfigCommand"
     CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
     CONSOLE_PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
+    CONSOLE_SHARE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
     CONSUMER_GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
     CONSUMER_PERF_TEST = "org.apache.kafka.tools.ConsumerPerformance"
     DELEGATION_TOKENS = "org.apache.kafka.tools.DelegationTokenCommand"
@@ -54,6 +55,7 @@ class Tool(StrEnum):
     TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
     VERIFIABLE_CONSUMER = "org.apache.kafka.tools.VerifiableConsumer"
     VERIFIABLE_PRODUCER = "org.apache.kafka.tools.VerifiableProducer"
+    VERIFIABLE_SHARE_CONSUMER = "org.apache.kafka.tools.VerifiableShareConsumer"
 
 
 def java_tool(

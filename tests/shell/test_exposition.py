@@ -19,6 +19,7 @@ from penstock.shell.exposition.families import buckets, labels
 from penstock.shell.exposition.process import WINDOW_US, IdleShare
 from penstock.shell.exposition.rendering import Exposition
 from penstock.shell.exposition.topics import TOPICS_MAX
+from tests.node import sharing
 from tests.node.test_coordinators import commit
 from tests.node.world import World, fetch, produce
 
@@ -89,6 +90,27 @@ def test_what_is_counted_in_all_outlives_its_topic() -> None:
     name = "kafka_server_brokertopicmetrics_bytesin_total"
     assert after[name] == before[name] > 0
     assert f'{name}{{topic="t"}}' not in after
+
+
+def test_records_of_share_groups_are_counted() -> None:
+    world = sharing.begun(share_record_lock_duration_ms="1000")
+    sharing.publish(world, *[b"x"] * 5)
+    member = sharing.Member(world)
+    member.take(0)
+    member.code((0, 1, [sharing.ACCEPT]), (2, 3, [sharing.RELEASE, sharing.REJECT]))
+    world.pass_time(1000)
+    text = told(world)
+    for line in (
+        "penstock_share_sessions 1",
+        "penstock_share_partitions 1",
+        "penstock_share_records_in_flight 3",
+        "penstock_share_records_acquired_total 5",
+        "penstock_share_locks_expired_total 1",
+        'penstock_share_records_acknowledged_total{type="accept"} 2',
+        'penstock_share_records_acknowledged_total{type="release"} 1',
+        'penstock_share_records_acknowledged_total{type="reject"} 1',
+    ):
+        assert f"{line}\n" in text, line
 
 
 def test_requests_are_timed_by_phase() -> None:

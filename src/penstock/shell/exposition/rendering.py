@@ -19,6 +19,7 @@ from penstock.shell.exposition.own import own_families
 from penstock.shell.exposition.partitions import PARTITIONS_MAX, partition_families
 from penstock.shell.exposition.process import IdleShare, loop_families, process_families
 from penstock.shell.exposition.requests import certificate_families, connection_families, request_families
+from penstock.shell.exposition.sharing import sharing_families
 from penstock.shell.exposition.topics import batch_families, topic_families
 
 LINES_PER_TURN_MAX: Final = 500
@@ -73,5 +74,6 @@ class Exposition:
         yield from batch_families(node)
         yield from client_families(node, is_full=is_full)
         yield from group_families(node, groups, is_full=is_full)
+        yield from sharing_families(node)
         if is_full:
             yield from partition_families(node, census)

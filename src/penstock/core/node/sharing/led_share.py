@@ -6,19 +6,20 @@ else is in charge. One write goes at a time; what changes meanwhile is the next 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, Protocol
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Steps
 from penstock.core.node.deadlines import Deadline
+from penstock.core.node.sharing.counts import ShareCounts
 from penstock.core.node.sharing.group_settings import AllGroups, ago_ms
 from penstock.core.node.sharing.persister import PASSING, Persister, Written
 from penstock.core.node.sharing.ports import SharingHost
 from penstock.core.partition.partition import Partition
 from penstock.core.share_state.key import SharePartition as Key
-from penstock.core.sharing.acquiring import Acquired, Batches
+from penstock.core.sharing.acquiring import Acquired, Batches, len_of
 from penstock.core.sharing.asked import Acknowledgement, Wanted
 from penstock.core.sharing.change import Change, StateBatch
 from penstock.core.sharing.share_partition import SharePartition
@@ -56,6 +57,7 @@ class LedShare:
         node: SharingHost,
         persister: Persister,
         groups: AllGroups,
+        counts: ShareCounts,
         key: Key,
         partition: Partition,
         ended: Callable[[LedShare], None],
@@ -74,6 +76,7 @@ class LedShare:
         self._node = node
         self._persister = persister
         self._groups = groups
+        self._counts = counts
         self._ended = ended
         self._leader_epoch = partition.leader_epoch
         self._timer: Deadline | None = None
@@ -190,11 +193,12 @@ class LedShare:
             return []
         settings = self._groups.of(self.key.group_id).sharing
         acquired = self.machine.acquire(wanted, offset, batches, settings, self._mono_ms, aborted)
+        self._counts.acquired += sum(map(len_of, acquired))
         if acquired and (self._timer is None or self._timer.at_ms > self._node.now_ms + settings.lock_ms):
             self._arm()
         return acquired
 
-    def acknowledge(self, member: str, said: Iterable[Acknowledgement], then: Then) -> None:
+    def acknowledge(self, member: str, said: Sequence[Acknowledgement], then: Then) -> None:
         """`then` hears NONE once it is stored, perhaps at once where nothing is to be stored."""
         if self.machine is None:
             then(ErrorCode.INVALID_RECORD_STATE)
@@ -205,6 +209,7 @@ class LedShare:
         except ApiError as error:
             then(error.code)
         else:
+            self._counts.acknowledged(said)
             self._store(change, then)
 
     def release(self, member: str) -> None:
@@ -232,6 +237,7 @@ class LedShare:
             return
         change = self.machine.expire(self._mono_ms, self._groups.of(self.key.group_id).sharing)
         if change:
+            self._counts.expired += sum(last - first + 1 for first, last, _, _ in change.batches)
             self._store(change, _nobody)
             self.wake()
         self._arm()

@@ -18,6 +18,7 @@ from penstock.core.node.serving.gates import ALLOW_ALL, UNLIMITED
 from penstock.core.node.serving.leader_hints import hint_sharer
 from penstock.core.node.serving.slots import Slot
 from penstock.core.node.sharing.acknowledging import RENEWS_SINCE, Codes, Gathering, makes_sense, said_in
+from penstock.core.node.sharing.counts import ShareCounts
 from penstock.core.node.sharing.group_settings import AllGroups
 from penstock.core.node.sharing.led_share import LedShare
 from penstock.core.node.sharing.persister import Persister
@@ -40,12 +41,18 @@ class Sharing:
         self._groups = AllGroups(node)
         self._persister = Persister(node)
         self.sessions = ShareSessions()
+        self.counts = ShareCounts()
         self._shares: dict[str, dict[Place, LedShare]] = {}
 
     @property
     def share_count(self) -> int:
         """Share partitions that are led here."""
         return sum(map(len, self._shares.values()))
+
+    @property
+    def records_in_flight(self) -> int:
+        machines = (share.machine for shares in self._shares.values() for share in shares.values())
+        return sum(machine.in_flight for machine in machines if machine is not None)
 
     # Fetching
 
@@ -231,7 +238,7 @@ class Sharing:
         partition = self._leading(place)
         partition.check_settled()
         key = Key(group_id, place.topic_id, place.partition)
-        share = LedShare(self._node, self._persister, self._groups, key, partition, self._ended)
+        share = LedShare(self._node, self._persister, self._groups, self.counts, key, partition, self._ended)
         self._shares.setdefault(group_id, {})[place] = share
         return share
 
