@@ -25,11 +25,17 @@ def prometheus() -> str:
 
 def systemd_analyze() -> str:
     """Comes with the system itself, and stands on its libraries: it is installed where it is not there."""
-    if _found("systemd-analyze") is None:
-        with _alone():
-            install = ["apt-get", "install", "-qq", "-y", "--no-install-recommends", "systemd"]
-            subprocess.run(install, timeout=FETCH_S_MAX, check=True, capture_output=True)
+    installed("systemd-analyze", package="systemd")
     return "systemd-analyze"
+
+
+def installed(*programs: str, package: str | None = None) -> None:
+    """Programs that want to be in their places; Debian's packages have their names, unless another one is named."""
+    missing = [package or program for program in programs if _found(program) is None]
+    if missing:
+        with _alone():
+            install = ["apt-get", "install", "-qq", "-y", "--no-install-recommends", *missing]
+            subprocess.run(install, timeout=FETCH_S_MAX, check=True, capture_output=True)
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
