@@ -78,13 +78,14 @@ def test_settings_that_we_understand_come_along_and_others_are_named() -> None:
 def test_what_we_have_no_machine_for_stays_behind() -> None:
     cluster = theirs()
     cluster.create("__share_group_state", (1,))
+    cluster.create("__remote_log_metadata", (1,))
     cluster.create("__transaction_state", (1,))
     cluster.create("tiered", (1,))
     cluster.apply([setting(TOPIC_RESOURCE, "tiered", "remote.storage.enable", "true")])
     ours, remarks = adopt(cluster.image, HOME)
-    assert sorted(ours.topics) == ["__transaction_state", "t"]
+    assert sorted(ours.topics) == ["__share_group_state", "__transaction_state", "t"]
     assert [line.split(" (")[0] for line in remarks] == [
-        "left behind: topic __share_group_state",
+        "left behind: topic __remote_log_metadata",
         "left behind: topic tiered",
     ]
 

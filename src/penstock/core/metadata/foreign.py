@@ -27,7 +27,6 @@ from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import ProducerIdsRecord, TopicRecord
 
 UNSERVED_TOPICS: Final = {
-    "__share_group_state": "what share groups have acknowledged",
     "__remote_log_metadata": "where segments in remote storage are",
 }
 """Topics in which Kafka keeps what we have no machine for, and what is lost without them."""

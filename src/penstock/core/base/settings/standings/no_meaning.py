@@ -161,7 +161,7 @@ BROKER: Final = (
         """,
     ),
     (
-        "neither share groups nor streams groups are served yet: a client that asks for them is told so",
+        "streams groups are not served yet: a client that asks for them is told so",
         """
         group.streams.assignment.interval.ms
         group.streams.heartbeat.interval.ms
