@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +17,7 @@ from penstock.client.blocking import Client
 from penstock.client.users import users
 from penstock.core.base.settings.authorizer_rules import STANDARD_AUTHORIZER
 from penstock.testing import Broker
-from tests.cli.running import Result, Shell
+from tests.cli.running import TIMEOUT_S, Result, Shell, command
 from tests.kafka_peer import KafkaPeer
 from tests.registry.world import Rest, record, registry
 
@@ -137,6 +141,9 @@ def test_a_file_becomes_a_cluster_and_that_a_file(
 ) -> None:
     first, second = registries
     schemas = f"schemas:\n  a-value:\n    schema: '{json.dumps(record('A', 'a'))}'\n    compatibility: FULL\n"
+    referring = record("Z", {"name": "a", "type": "A"})
+    schemas += f"  0-value:\n    schema: '{json.dumps(referring)}'\n"
+    schemas += "    references: [{name: A, subject: a-value, version: 1}]\n"
     schemas += '  b-value:\n    type: json\n    schema: \'{"type": "object"}\'\n'
     text = OPEN_PART + TENANTS + schemas
     shown = place.applied(text, "--dry-run", "--registry", first.url)
@@ -231,8 +238,45 @@ def test_nothing_is_taken_away_unless_somebody_says_so(empty: Broker, shell: She
     assert "acls:" not in exported
     assert shell("tenant", "describe", "shop", "-b", empty.bootstrap).code == 0
     assert place.applied(fewer, "--prune").err.strip() == NOTHING
+    refused = place.refused("tenants:\n", "--prune")
+    assert refused == ["penstock: nothing was done: something would be taken away", "  look at it, and say --yes"]
     assert "- tenant shop" in place.applied("tenants:\n", "--prune", "--yes").out
     assert "shop.kept" in shell("topic", "list", "-b", empty.bootstrap).out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("answer", "left"), [("n", True), ("y", False)])
+def test_at_a_terminal_it_asks_before_it_takes_away(answer: str, left: bool, place: Place) -> None:
+    place.applied("topics: {asked: {partitions: 1}}\n")
+    place.file.write_text(place.export("--only", "topics").replace("asked:", "new:"))
+    leader, follower = pty.openpty()
+    words = command("apply", "-f", place.file, "--prune", "-b", place.bootstrap)
+    with subprocess.Popen(words, stdin=follower, stdout=follower, stderr=follower) as process:
+        os.close(follower)
+        seen = b""
+        while b"go on?" not in seen:
+            seen += os.read(leader, 4096)
+        os.write(leader, f"{answer}\n".encode())
+        with contextlib.suppress(OSError):
+            while data := os.read(leader, 4096):
+                seen += data
+        assert process.wait(TIMEOUT_S) == int(left)
+    os.close(leader)
+    assert ("asked:" in place.export("--only", "topics")) == left
+
+
+def test_nobody_removes_himself(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Client, "user", "ann")
+    place.applied("users:\n  ann: {password: {env: PASSWORD_OF_ANN}}\n  bob: {password: {env: PASSWORD_OF_BOB}}\n")
+    (said, _) = place.refused("users: {bob: {}}\n", "--prune", "--yes")
+    assert said == "penstock: user ann is not in the file, and it is the one who applies it"
+    assert "- user bob" in place.applied("users: {ann: {}}\n", "--prune", "--yes").out
+
+
+def test_a_file_may_come_from_the_standard_input(place: Place, shell: Shell) -> None:
+    done = shell("apply", "-f", "-", "-b", place.bootstrap, stdin=b"topics: {piped: {}}\n")
+    assert done.code == 0, done.err
+    assert "piped:" in place.export("--only", "topics")
 
 
 @pytest.mark.parametrize(

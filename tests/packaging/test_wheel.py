@@ -108,6 +108,15 @@ def test_reading_as_a_group_without_the_client_is_one_line(plain: Installed, boo
     ]
 
 
+def test_files_of_clusters_without_yaml_are_one_line(plain: Installed) -> None:
+    ended = plain.run("penstock", "export")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.splitlines() == [
+        "penstock: files of clusters are read by PyYAML, which is not installed",
+        "  pip install 'penstock[apply]'",
+    ]
+
+
 def test_pipelines_without_spark_are_one_line(plain: Installed) -> None:
     pipelines = ROOT / "examples" / "orders" / "pipelines.py"
     ended = plain.run("penstock", "pipeline", "list", "--from", str(pipelines))

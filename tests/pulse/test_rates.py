@@ -25,6 +25,7 @@ def told(at: float, count: int) -> Told:
 penstock_request_duration_seconds_count{{api="Produce"}} {100 * count}
 penstock_request_duration_seconds_bucket{{api="Produce",le="0.001"}} {98 * count}
 penstock_request_duration_seconds_bucket{{api="Produce",le="0.01"}} {99 * count}
+penstock_request_duration_seconds_bucket{{api="Produce",le="0.1"}} {100 * count}
 penstock_request_duration_seconds_bucket{{api="Produce",le="+Inf"}} {100 * count}
 penstock_request_duration_seconds_bucket{{api="Fetch",le="+Inf"}} {100 * count}
 penstock_loop_busy_seconds_total {count / 10}

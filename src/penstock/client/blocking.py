@@ -77,6 +77,11 @@ class Client:
         self._until = inf
         self.cluster = ClusterView()
 
+    @property
+    def user(self) -> str | None:
+        """As whom it logs in with a password, if it does."""
+        return None if self._security.identity is None else self._security.identity.user
+
     def __enter__(self) -> Client:
         return self
 

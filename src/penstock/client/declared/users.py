@@ -4,7 +4,7 @@ nobody else."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -15,6 +15,7 @@ from penstock.client.declared.change import Change, Sign
 from penstock.client.declared.marked import FileError, Mark, Node, Scalar, Value
 from penstock.client.declared.scene import Scene
 from penstock.client.declared.secrets import EXPECTED, Secret, read_secret
+from penstock.client.errors import ClientError
 from penstock.client.users import delete_user, set_password, users
 from penstock.core.base.mechanisms import SCRAM_NUMBERS
 
@@ -61,7 +62,9 @@ def plan(scene: Scene, declared: Mapping[str, User], prune: bool) -> Iterator[Ch
             yield Change(Sign.ALTER, "user", name, (f"- mechanisms: {', '.join(unwanted)}",), take, mark=user.mark)
     if prune:
         tenants = {tenant.name for tenant in scene.tenants}
-        for name in found.keys() - declared.keys() - tenants:
+        gone = found.keys() - declared.keys() - tenants
+        _refuse_ourselves(scene.client, gone)
+        for name in sorted(gone):
             delete = partial(delete_user, scene.client, name, found[name])
             yield Change(Sign.REMOVE, "user", name, (f"mechanisms: {', '.join(found[name])}",), delete)
 
@@ -70,6 +73,13 @@ def _secret(user: User) -> str:
     if user.password is None:
         raise FileError(user.mark, f"user {user.name} is new and has no password", EXPECTED)
     return user.password.read()
+
+
+def _refuse_ourselves(client: Client, gone: Collection[str]) -> None:
+    """Who deletes himself cannot do the rest, nor undo it."""
+    if client.user in gone:
+        hint = "name it in the file, or leave --prune out"
+        raise ClientError(f"user {client.user} is not in the file, and it is the one who applies it", hint=hint)
 
 
 def _check(user: User) -> None:
