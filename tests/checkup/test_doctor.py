@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from penstock.cli.cluster_health import look_at_health
-from penstock.client import node_metrics
+from penstock.client import node_metrics, quorum
 from penstock.client.blocking import Client
+from penstock.client.checkup import disks, gathering
 from penstock.client.checkup.checks import diagnose
 from penstock.client.checkup.gathering import gather
 from penstock.client.groups import Groups
@@ -21,6 +22,12 @@ from tests.cli.running import Result, Shell, Up
 pytestmark = pytest.mark.slow
 
 WINDOW = ("--window", "0.1")
+
+
+@pytest.fixture(autouse=True)
+def room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How full the disk of this machine is, is not what is tried here."""
+    monkeypatch.setattr(disks, "FULL_SHARE", 2.0)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +90,7 @@ def test_a_group_that_falls_behind(penstock: Shell, cluster: Any) -> None:
         def rest() -> None:
             penstock("produce", "lagging", stdin=b"a\n" * 100)
 
-        facts = gather(client, look.found, look.topics, look.brokers, look.quorum, {}, rest)
+        facts = gather(client, look.found, look.topics, look.brokers, {}, rest)
     (finding,) = [each for each in diagnose(facts) if each.about == "group slow"]
     assert "its lag grew from 1000 to 1300 with no members" in finding.evidence
 
@@ -106,9 +113,30 @@ def test_an_address_where_nobody_answers(sick: Broker) -> None:
     with Client(sick.bootstrap) as client:
         look = look_at_health(client)
         away = [broker._replace(port=1) for broker in look.brokers]
-        facts = gather(client, look.found, look.topics, away, look.quorum, {}, lambda: None)
+        facts = gather(client, look.found, look.topics, away, {}, lambda: None)
     (finding,) = [each for each in diagnose(facts) if each.check == "listener"]
     assert "advertises 127.0.0.1:1, where nobody answers from here (Connection refused)" in finding.evidence
+
+
+def test_a_clock_is_only_wrong_where_the_time_of_reading_does_not_explain_it() -> None:
+    clocks = (95.0, 100.0, 105.0, 110.0, 113.5)
+    assert [node_metrics.ahead_ms(clock, 100, 110) for clock in clocks] == [-5000, 0, 0, 0, 3500]
+
+
+def test_the_clock_of_kafkas_controller(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def with_a_wrong_clock(client: Client) -> quorum.Quorum:
+        found = quorum.known_quorum(client)
+        (voter,) = found.voters
+        return found._replace(voters=(voter._replace(caught_up_ms=voter.caught_up_ms + 60_000),), observers=())
+
+    with Client(cluster.bootstrap) as client:
+        look = look_at_health(client)
+        looked_at = (client, look.found, (), look.brokers, {}, lambda: None)
+        before = gather(*looked_at).clocks_ms
+        monkeypatch.setattr(gathering, "known_quorum", with_a_wrong_clock)
+        after = gather(*looked_at).clocks_ms
+    assert abs(before["controller 1"]) < 2_000
+    assert 50_000 < after["controller 1"] <= 60_000
 
 
 def test_metrics_are_read_as_they_are_written() -> None:

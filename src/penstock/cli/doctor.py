@@ -47,7 +47,7 @@ def doctor(
         def rest() -> None:
             time.sleep(window / (LOOKS - 1))
 
-        facts = gather(client, look.found, look.topics, look.brokers, look.quorum, clocks, rest)
+        facts = gather(client, look.found, look.topics, look.brokers, clocks, rest)
     found = diagnose(facts)
     if output is Output.JSON:
         print_json({"healthy": not found, "findings": [_fact(each) for each in found]})

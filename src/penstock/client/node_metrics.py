@@ -102,6 +102,10 @@ def clocks_ms(client: Client, brokers: Iterable[Registered]) -> dict[str, int]:
         told = None if url is None else read_metrics(url)
         clock = None if told is None else told.plain(CLOCK)
         if clock is not None:
-            # It was read at some moment between.
-            found[f"broker {broker.node_id}"] = int((clock - (before + time.time()) / 2) * 1000)
+            found[f"broker {broker.node_id}"] = ahead_ms(clock, before, time.time())
     return found
+
+
+def ahead_ms(clock: float, before: float, after: float) -> int:
+    """By how much a clock is ahead that was read at some moment between two of ours; 0 where that explains it."""
+    return int(1000 * (max(clock - after, 0) or min(clock - before, 0)))

@@ -16,8 +16,9 @@ from penstock.client.errors import ClientError
 from penstock.client.groups import Groups
 from penstock.client.health import Health
 from penstock.client.metadata import NO_NODE, TopicPartition, TopicView
+from penstock.client.node_metrics import ahead_ms
 from penstock.client.offsets import known_edges
-from penstock.client.quorum import Quorum, Registered
+from penstock.client.quorum import Registered, known_quorum
 
 SAMPLED_TOPICS_MAX: Final = 20
 SAMPLED_PARTITIONS_MAX: Final = 8
@@ -33,7 +34,6 @@ def gather(
     health: Health,
     topics: Sequence[TopicView],
     brokers: Sequence[Registered],
-    quorum: Quorum,
     node_clocks_ms: Mapping[str, int],
     rest: Callable[[], None],
 ) -> Facts:
@@ -43,9 +43,6 @@ def gather(
     log_dirs = admin.known_log_dirs()
     settings = admin.settings_of([topic.name for topic in own])
     now_ms = time.time_ns() // 1_000_000
-    clocks = dict(node_clocks_ms)
-    if quorum.now_ms > 0 and not clocks:
-        clocks[f"controller {quorum.leader}"] = quorum.now_ms - now_ms
     return Facts(
         now_ms,
         health,
@@ -55,9 +52,18 @@ def gather(
         log_dirs,
         _samples(client, own, log_dirs),
         _looks(client, rest),
-        clocks,
+        node_clocks_ms or _controller_clock_ms(client),
         dict(_unreachable(brokers)),
     )
+
+
+def _controller_clock_ms(client: Client) -> dict[str, int]:
+    """Its description of the quorum has its time, which is all that Kafka's nodes tell of their clocks."""
+    before = time.time()
+    quorum = known_quorum(client)
+    if quorum.now_ms <= 0:
+        return {}
+    return {f"controller {quorum.leader}": ahead_ms(quorum.now_ms / 1000, before, time.time())}
 
 
 def _samples(client: Client, topics: Sequence[TopicView], log_dirs: Sequence[LogDir]) -> dict[str, Sample]:
