@@ -92,6 +92,17 @@ def test_fewer_bytes_than_asked_for_wait() -> None:
     assert len(values_in(answer)) == 2
 
 
+def test_bytes_of_all_partitions_count_together() -> None:
+    world = begun(partitions=2)
+    publish(world, b"x" * 600, partition=0)
+    member = Member(world)
+    member.send(0, 1, max_wait_ms=1_000, min_bytes=1_000)
+    assert member.heard() == []
+    publish(world, b"y" * 600, partition=1)
+    (answer,) = member.heard()
+    assert sorted(values_in(answer), key=str) == [b"x" * 600, b"y" * 600]
+
+
 def test_what_is_released_goes_to_whoever_waits() -> None:
     world = begun()
     publish(world, b"a")

@@ -17,6 +17,7 @@ from penstock.core.node.sharing.counts import ShareCounts
 from penstock.core.node.sharing.group_settings import AllGroups, ago_ms
 from penstock.core.node.sharing.persister import PASSING, Persister, Written
 from penstock.core.node.sharing.ports import SharingHost
+from penstock.core.node.sharing.share_sessions import Place
 from penstock.core.partition.partition import Partition
 from penstock.core.share_state.key import SharePartition as Key
 from penstock.core.sharing.acquiring import Acquired, Batches, len_of
@@ -46,7 +47,7 @@ Then = Callable[[ErrorCode], None]
 class Waiter(Protocol):
     """A fetch that waits for records."""
 
-    def wake(self) -> None: ...
+    def wake(self, place: Place) -> None: ...
 
 
 class LedShare:
@@ -63,6 +64,7 @@ class LedShare:
         ended: Callable[[LedShare], None],
     ) -> None:
         self.key = key
+        self.place = Place(key.topic_id, key.partition)
         self.partition = partition
         self.machine: SharePartition | None = None
         self.failure: ErrorCode | None = None
@@ -156,7 +158,7 @@ class LedShare:
 
     def wake(self) -> None:
         for waiter in list(self.waiters):
-            waiter.wake()
+            waiter.wake(self.place)
 
     def has_records(self) -> bool:
         """Whether a fetch may find something here now. While somebody reads it does not, and is woken afterwards."""

@@ -24,6 +24,9 @@ from penstock.core.wire.api import write_share_group_state as writing
 from penstock.core.wire.schema import Response
 
 PATIENCE_MS: Final = 15_000
+ANSWER_MS: Final = 6_000
+"""A coordinator that hangs is waited for no longer: by then another may be in charge, and a write that is repeated
+changes nothing. It answers in five seconds itself where its log does not get on."""
 RETRY_MS: Final = 100
 
 PASSING: Final = frozenset(
@@ -124,7 +127,7 @@ class Persister:
         broker_id, writes, group_id = lane
         request = _request(group_id, questions, writes)
         then = partial(self._heard, lane, questions)
-        self._node.cluster.brokers.send(broker_id, SHARE_STATE, request, then, PATIENCE_MS)
+        self._node.cluster.brokers.send(broker_id, SHARE_STATE, request, then, ANSWER_MS)
 
     def _heard(self, lane: Lane, questions: list[_Question], answer: Response | ErrorCode) -> None:
         self._busy.discard(lane)

@@ -67,6 +67,8 @@ class ShareFetch:
         self._owner = owner
         self._limit = limit
         self._shares: dict[Place, LedShare] = {}
+        self._news = dict.fromkeys(places)
+        """Where there may be something: nothing else is looked at."""
         self._has_all = not places or request.max_records <= 0 or limit <= 0
         self._is_late = request.max_wait_ms <= 0
         self._looking = False
@@ -92,8 +94,9 @@ class ShareFetch:
         self.codes = codes
         self._finish()
 
-    def wake(self) -> None:
+    def wake(self, place: Place) -> None:
         """There may be something now. It looks when everybody was heard."""
+        self._news[place] = None
         if not self._woken and not self.is_over:
             self._woken = True
             self._node.deadlines.soon(self._awake)
@@ -116,15 +119,16 @@ class ShareFetch:
         if self.is_over or self._looking:
             return
         if not self._has_all:
-            self._find_shares()
+            places, self._news = list(self._news), {}
+            self._find_shares(places)
             self._looking = True
-            self._node.tasks.run(self._gather(), self._gathered)
+            self._node.tasks.run(self._gather(places), self._gathered)
         else:
             self._finish()
 
-    def _find_shares(self) -> None:
+    def _find_shares(self, places: list[Place]) -> None:
         """Those that are led here; one that has ended is looked for anew, and may be elsewhere."""
-        for place in self.places:
+        for place in places:
             try:
                 self._owner.check_right(self, place)
                 if place in self.errors:
@@ -142,18 +146,22 @@ class ShareFetch:
             except ApiError as error:
                 self.errors[place] = error.code
 
-    def _gather(self) -> Steps[None]:
+    def _gather(self, places: list[Place]) -> Steps[None]:
         """Read first and give out afterwards: only then is it known whether there is enough."""
         reads: list[_Read] = []
         try:
-            for place, share in self._shares.items():
+            for place in places:
+                share = self._shares.get(place)
+                if share is None or place in self.errors:
+                    continue
                 share.follow_log()
                 if not share.has_records():
                     continue
+                # What is left over, or not taken, is still there when this one looks again.
+                self._news[place] = None
                 room = self._limit - sum(each.piece.size for each in reads)
-                if room <= 0:
-                    break
-                yield from self._read(place, share, room, reads)
+                if room > 0:
+                    yield from self._read(place, share, room, reads)
             if not self.is_over and (self._is_late or self._is_enough(reads)):
                 self._take(reads)
         finally:
@@ -204,7 +212,7 @@ class ShareFetch:
                 left -= sum(map(len_of, acquired))
             elif share.machine is not None and share.machine.next_fetch_offset() != offset:
                 # There was nothing but what nobody gets.
-                self.wake()
+                self.wake(place)
 
     def _gathered(self, outcome: object) -> None:
         self._looking = False

@@ -243,7 +243,7 @@ class Sharing:
         return share
 
     def _ended(self, share: LedShare) -> None:
-        group_id, place = share.key.group_id, Place(share.key.topic_id, share.key.partition)
+        group_id, place = share.key.group_id, share.place
         shares = self._shares.get(group_id, {})
         if shares.get(place) is share:
             del shares[place]
