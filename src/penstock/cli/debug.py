@@ -60,7 +60,7 @@ def bundle(
             say(f"nothing was written; {NOT_IN_IT}")
             return
         learn_security(data_dir, redact)
-        _learn_client(redact)
+        redact.client(command_config())
         path = time.strftime("penstock-debug-%Y%m%dT%H%M%SZ.tar.gz", time.gmtime()) if file is None else file
         say(f"collecting {len(planned)} files; {NOT_IN_IT}")
         written = write(path, iter(planned), redact)
@@ -87,12 +87,3 @@ def _parts(found: "list[Place]", data_dir: str | None, client: "Client", redact:
     yield from here.parts(found, data_dir, redact)
     yield from endpoints.parts(found)
     yield from cluster.parts(client)
-
-
-def _learn_client(redact: "Redactor") -> None:
-    """How this command gets in is no business of others."""
-    from penstock.client.security import SECRETS
-
-    for name, value in command_config().items():
-        if name in SECRETS:
-            redact.learn(value)

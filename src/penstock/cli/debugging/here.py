@@ -17,6 +17,7 @@ from penstock import __version__
 from penstock.cli.debugging.bundle import Part
 from penstock.cli.debugging.redacting import Redactor
 from penstock.cli.folder import LOG, OLD_LOG, ClusterFolder
+from penstock.core.base.settings.properties import parse_properties
 
 TAIL_BYTES_MAX: Final = 1 << 20
 FILES_MAX: Final = 20_000
@@ -121,7 +122,10 @@ def learn_security(data_dir: str, redact: Redactor) -> None:
     for name in names:
         with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
             text = file.read()
-        redact.settings(text) if name.endswith(".properties") else redact.learn(text)
+        if name.endswith(".properties"):
+            redact.client(parse_properties(text))
+        else:
+            redact.learn(text)
 
 
 def _json(value: Any) -> str:

@@ -8,8 +8,10 @@ and whatever has the form of a secret.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
+from penstock.client.security import SECRETS
 from penstock.core.base.settings.classify import classify
 from penstock.core.base.settings.key import SettingError
 from penstock.core.base.settings.properties import parse_properties
@@ -34,8 +36,9 @@ _CLOUD_KEY: Final = re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")
 _JAAS_OPTION: Final = re.compile(r"([\w.]+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|([^\s;\"]+))")
 _NO_SECRETS: Final = frozenset({"username", "serviceName", "principal", "debug", "tokenauth", "useKeyTab", "keyTab"})
 """Options of JAAS that say who somebody is."""
-_ORDINARY: Final = re.compile(r"[a-z]*|[\d.]*|[A-Za-z_]\w*(?:\.\w+)+|/.*")
-"""Words, numbers, classes and paths: hidden in a setting that nobody knows, and not looked for elsewhere."""
+_NOTHING: Final = frozenset({"null", "None", "true", "false", '""', "''"})
+_ORDINARY: Final = re.compile(r"[a-z]*|[\d.]*|[A-Z][A-Z0-9_-]*|[A-Za-z_]\w*(?:\.\w+)+|/.*")
+"""Words, numbers, constants, classes and paths: hidden in a setting that nobody knows, and not looked for elsewhere."""
 
 
 class Redactor:
@@ -64,6 +67,12 @@ class Redactor:
             lines.append(f"{name}={value if is_open or not value else HIDDEN}")
         return "\n".join([*lines, ""])
 
+    def client(self, settings: Mapping[str, str]) -> None:
+        """How a client gets in is no business of others."""
+        for name, value in settings.items():
+            if name in SECRETS:
+                self.learn(value)
+
     def __call__(self, text: str) -> str:
         # The longest first: one may be the beginning of another.
         for secret in sorted(self._known, key=len, reverse=True):
@@ -90,7 +99,7 @@ def is_harmless(name: str) -> bool:
 
 def _hide_pair(match: re.Match[str]) -> str:
     value = match[2]
-    if value in ("null", "None", "true", "false", '""', "''", HIDDEN):
+    if value in _NOTHING or value.lstrip("\"'").startswith(HIDDEN[:-1]):
         return match[0]
     quote = value[0] if value[0] in "\"'" else ""
     return f"{match[1]}{quote}{HIDDEN}{quote}"
