@@ -1,5 +1,6 @@
 """Kafka's folder becomes ours with `penstock storage import`, and ours becomes Kafka's as it stands: all there is in
-four codecs, a compacted topic, transactions that have ended and such as are open, and groups' offsets."""
+four codecs, a compacted topic, transactions that have ended and such as are open, groups' offsets, and what is set up
+for a share group."""
 
 from __future__ import annotations
 
@@ -15,6 +16,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.client.blocking import Client
+from penstock.client.metadata import TopicPartition as Place
+from penstock.client.share_groups import ShareGroups
 from penstock.client.transactional import TransactionalProducer
 from penstock.client.transactions import Described, Transactions
 from penstock.testing import Broker
@@ -114,6 +117,17 @@ class Carried:
         return [message.value() for message in read_all(self._bootstrap, "carried", 0)]
 
 
+def share(bootstrap: str, offset: int) -> None:
+    """Let a share group begin somewhere."""
+    with Client(bootstrap, timeout=SECONDS_MAX) as client:
+        ShareGroups(client).alter("sharing", {Place("gzip", 0): offset})
+
+
+def shared(bootstrap: str) -> dict[Place, int]:
+    with Client(bootstrap, timeout=SECONDS_MAX) as client:
+        return ShareGroups(client).starts("sharing")
+
+
 def commit(bootstrap: str, group: str, offset: int) -> None:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
     consumer.commit(offsets=[TopicPartition("zstd", 1, offset, "noted")], asynchronous=False)
@@ -178,6 +192,7 @@ def write_with_kafka(peer: KafkaPeer, count: int) -> Shown:
     fill(peer.bootstrap, count)
     transact(peer.bootstrap)
     commit(peer.bootstrap, "plain", 123)
+    share(peer.bootstrap, 5)
     # All the closed segments are clean, so that the test has compacted ones.
     cleaned = peer.log_dir / "cleaner-offset-checkpoint"
     wait_until(lambda: "compacted 0 " in cleaned.read_text(), timeout_s=SECONDS_MAX, what="the cleaner has been there")
@@ -228,6 +243,8 @@ def test_there_and_back(peer: KafkaPeer, tmp_path: Path, count: int) -> None:
         carried.commit()
         carried.begin()
         assert shown_by(broker.bootstrap) == written
+        assert shared(broker.bootstrap) == {Place("gzip", 0): 5}
+        share(broker.bootstrap, 9)
         fill(broker.bootstrap, count // 10)
         commit(broker.bootstrap, "plain", 456)
         rewritten = shown_by(broker.bootstrap)
@@ -241,6 +258,7 @@ def test_there_and_back(peer: KafkaPeer, tmp_path: Path, count: int) -> None:
     peer.start()
     carried.commit()
     read_back = shown_by(peer.bootstrap)
+    assert shared(peer.bootstrap) == {Place("gzip", 0): 9}
     peer.stop()
     carried.close()
     assert read_back == rewritten
