@@ -11,6 +11,10 @@ from confluent_kafka import Consumer
 from penstock.client.blocking import Client
 from penstock.client.groups import Groups
 from penstock.client.metadata import TopicPartition
+from penstock.client.share_groups import ShareGroups, Standing
+from penstock.core.wire.api.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from penstock.services.console.groups import Row
+from penstock.services.console.standing import lags_told
 from penstock.testing.broker import Broker
 from tests.console.world import PARTS, Site
 from tests.waiting import wait_until
@@ -113,6 +117,47 @@ def test_it_is_forgotten_and_deleted(console: Site, console_broker: Broker, read
     assert console.post("/groups/delete", name="gone", confirm="gon").status == 400
     assert "group gone was deleted" in console.post("/groups/delete", name="gone", confirm="gone").text
     assert console.get("/groups/view?name=gone").status == 404
+
+
+def beat(client: Client, group: str, epoch: int, *topics: str) -> None:
+    """A member of a share group says that it is there, or that it goes."""
+    request = ShareGroupHeartbeatRequest(
+        group_id=group, member_id="m", member_epoch=epoch, subscribed_topic_names=list(topics) or None
+    )
+    answer = client.retry(
+        lambda: client.ask(request, ShareGroupHeartbeatResponse, node=client.coordinator(group)), timeout=30
+    )
+    assert answer.error_code == 0, answer.error_message
+
+
+def test_a_share_group_is_seen_moved_and_forgotten(console: Site, console_broker: Broker, read: str) -> None:
+    with Client(console_broker.bootstrap) as client:
+        beat(client, "shares", 0, read)
+        seen = console.get("/groups/view?name=shares")
+        assert "Kind share" in seen.text
+        assert "Members 1" in seen.text
+        beat(client, "shares", -1)
+    plan = console.get(f"/groups/reset?name=shares&topic={read}&to=offset&at=4")
+    assert plan.hidden["planned"] == "0:4,1:4"
+    moved = console.post("/groups/reset", name="shares", topic=read, planned="0:4,1:10", confirm="shares")
+    assert "stands where it was put" in moved.text
+    assert f"{read} 0 4 10 6" in moved.text
+    assert "shares share Empty 6" in console.get("/groups?kind=share").text
+    done = console.post("/groups/forget", name="shares", topic=read, confirm="shares")
+    assert "knows nothing of 2 partitions" in done.text
+    assert "group shares was deleted" in console.post("/groups/delete", name="shares", confirm="shares").text
+
+
+def test_a_share_group_says_its_own_lag(monkeypatch: pytest.MonkeyPatch, console_broker: Broker) -> None:
+    """Records that were done out of order lie behind where it begins."""
+    where = TopicPartition("t", 0)
+    monkeypatch.setattr(ShareGroups, "standings", lambda *_: {where: Standing(0, 3)})
+    with Client(console_broker.bootstrap) as client:
+        assert lags_told(client, "shares", "share") == {where: 3}
+        assert lags_told(client, "shares", "classic") == {}
+    assert Row(where, 0, 10, "", 3).lag == 3
+    assert Row(where, 0, 10, "").lag == 10
+    assert Row(where, None, 10, "").lag is None
 
 
 @pytest.mark.client

@@ -13,7 +13,7 @@ from penstock.client.blocking import Client
 from penstock.client.metadata import TopicPartition
 from penstock.client.producing import Producer
 from penstock.core.records.record import Record
-from penstock.services.console.decoding import MASKED, Decoder, Mask
+from penstock.services.console.decoding import MASKED, Decoder, Mask, Shown
 from penstock.services.console.filtering import filter_of
 from penstock.services.console.live import RECORDS_MAX, step
 from penstock.services.console.mistakes import Mistake
@@ -214,6 +214,30 @@ def test_live_records_are_the_newest_of_each_second(console_broker: Broker) -> N
         assert third.passed_over == 2 * RECORDS_MAX
         last = step(client, topic, [where], third.positions, everything, decoder)
         assert (last.records, last.passed_over) == ([], 0)
+
+
+class Counting(Decoder):
+    """How many records were looked at."""
+
+    looked_at = 0
+
+    def show(self, partition: int, record: Record) -> Shown:
+        self.looked_at += 1
+        return super().show(partition, record)
+
+
+def test_a_tail_reads_little_however_much_is_written(console_broker: Broker) -> None:
+    console_broker.create_topic("busy", 2)
+    decoder = Counting("busy")
+    with Client(console_broker.bootstrap) as client:
+        topic, places = client.topic("busy"), [TopicPartition("busy", 0), TopicPartition("busy", 1)]
+        begun = step(client, topic, places, {}, filter_of(""), decoder)
+        for number in range(2):
+            console_broker.produce("busy", *(str(each) for each in range(5 * RECORDS_MAX)), partition=number)
+        found = step(client, topic, places, begun.positions, filter_of(""), decoder)
+    assert len(found.records) == RECORDS_MAX
+    assert decoder.looked_at <= 2 * RECORDS_MAX
+    assert found.passed_over == 9 * RECORDS_MAX, "each record is shown or counted"
 
 
 def test_times() -> None:

@@ -8,12 +8,13 @@ from typing import Final, NamedTuple
 from starlette.responses import Response
 
 from penstock.client.blocking import Client
-from penstock.client.groups import Groups
+from penstock.client.groups import SHARE, Group, Groups
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import NO_OFFSET, edges, list_offsets
 from penstock.services.console.mistakes import Mistake
 from penstock.services.console.page import Visit, whole
 from penstock.services.console.scanning import moment_ms
+from penstock.services.console.standing import exact_offsets, put
 
 TARGETS: Final = ("earliest", "latest", "offset", "time", "by")
 PLANNED_MAX: Final = 1_000
@@ -29,15 +30,18 @@ async def planning(visit: Visit) -> Response:
     """Nothing is changed; the form at the end holds what was shown."""
     name, topic = visit.asked("name"), visit.asked("topic")
     to, at = visit.asked("to", "earliest"), visit.asked("at")
-    moves = await visit.ask(lambda client: plan(client, name, topic, to, at))
+    group = await visit.ask(lambda client: Groups(client).describe(name))
+    moves = await visit.ask(lambda client: plan(client, group, topic, to, at))
     planned = ",".join(f"{move.where.partition}:{move.after}" for move in moves)
-    members = len((await visit.ask(lambda client: Groups(client).describe(name))).members)
-    return visit.show("group_reset.html", name=name, topic=topic, moves=moves, planned=planned, members=members)
+    return visit.show(
+        "group_reset.html", name=name, topic=topic, moves=moves, planned=planned, members=len(group.members)
+    )
 
 
-def plan(client: Client, name: str, topic: str, to: str, at: str) -> list[Move]:
+def plan(client: Client, group: Group, topic: str, to: str, at: str) -> list[Move]:
     """Each partition that the group has read, or all where it has read none, within what is there."""
-    committed = {where: offset for where, offset in Groups(client).offsets(name).items() if where.topic == topic}
+    known = exact_offsets(client, group.name, group.kind)
+    committed = {where: offset for where, offset in known.items() if where.topic == topic}
     places = sorted(committed) or [TopicPartition(topic, each.number) for each in client.topic(topic).partitions]
     limits = edges(client, places[:PLANNED_MAX])
     wanted = _wanted(client, limits, committed, to, at)
@@ -81,8 +85,13 @@ async def reset(visit: Visit) -> Response:
         offsets[TopicPartition(topic, whole(partition, "partition"))] = whole(offset, "offset")
     if not offsets:
         raise Mistake("there is nothing to move")
-    await visit.ask(lambda client: Groups(client).commit(name, offsets))
+    await visit.ask(lambda client: put(client, name, kind_of(client, name), offsets))
     return visit.go("/groups/view", f"group {name} stands where it was put in {topic}", name=name)
+
+
+def kind_of(client: Client, name: str) -> str:
+    """A group that is not there yet is made by what is committed."""
+    return SHARE if Groups(client).is_share_group(name) else ""
 
 
 VIEWS: Final = {"/groups/reset": planning}

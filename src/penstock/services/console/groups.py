@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from starlette.responses import Response
@@ -13,11 +13,12 @@ from penstock.client.everybody import Silent
 from penstock.client.groups import Group, Groups
 from penstock.client.metadata import TopicPartition
 from penstock.core.wire.api.list_groups import ListedGroup
-from penstock.services.console import group_reset
+from penstock.services.console import group_reset, standing
 from penstock.services.console.cluster import Picture
 from penstock.services.console.page import Page, Visit
 from penstock.services.console.paging import page_of
-from penstock.services.console.sampling import ends_of, lag_by_topic, offsets_of
+from penstock.services.console.sampling import ends_of, lag_by_topic
+from penstock.services.console.standing import lags_told, offsets_of
 
 LIST_SECONDS: Final = 3.0
 ROWS_MAX: Final = 1_000
@@ -39,9 +40,13 @@ class Row(NamedTuple):
     committed: int | None
     end: int | None
     member: str
+    told: int | None = None
+    """What a share group says of it itself."""
 
     @property
     def lag(self) -> int | None:
+        if self.told is not None:
+            return self.told
         return None if self.committed is None or self.end is None else max(0, self.end - self.committed)
 
 
@@ -60,15 +65,15 @@ async def groups(visit: Visit) -> Response:
     page = page_of(chosen, visit.number("page", 1))
     picture = await visit.picture()
     visit.sampler.newest()
-    lags = await visit.ask(lambda client: lags_of(client, picture, [each.group_id for each in page.items]))
+    lags = await visit.ask(lambda client: lags_of(client, picture, page.items))
     query = {name: visit.asked(name) for name in ("q", "kind") if visit.asked(name)}
     kinds = sorted({each.group_type.lower() for each in found})
     return visit.either("groups", page=page, lags=lags, query=query, kinds=kinds, silent=silent.brokers)
 
 
-def lags_of(client: Client, picture: Picture, names: list[str]) -> dict[str, int | None]:
+def lags_of(client: Client, picture: Picture, found: Sequence[ListedGroup]) -> dict[str, int | None]:
     """Of those that have committed something."""
-    committed = {name: offsets_of(client, name) for name in names}
+    committed = {each.group_id: offsets_of(client, each.group_id, each.group_type) for each in found}
     ends = ends_of(client, picture, {where for offsets in committed.values() for where in offsets})
     return {name: sum(lag_by_topic(offsets, ends).values()) if offsets else None for name, offsets in committed.items()}
 
@@ -89,11 +94,14 @@ async def group(visit: Visit) -> Response:
 
 def look(client: Client, picture: Picture, name: str) -> tuple[Group, list[Row]]:
     found = Groups(client).describe(name)
-    committed = offsets_of(client, name)
+    committed = offsets_of(client, name, found.kind)
+    told = lags_told(client, name, found.kind)
     owners = {where: member.client_id or member.member_id for member in found.members for where in member.partitions}
     places = sorted({*committed, *owners})[:ROWS_MAX]
     ends: Mapping[TopicPartition, int] = ends_of(client, picture, places)
-    return found, [Row(where, committed.get(where), ends.get(where), owners.get(where, "")) for where in places]
+    return found, [
+        Row(where, committed.get(where), ends.get(where), owners.get(where, ""), told.get(where)) for where in places
+    ]
 
 
 def plot_of(history: list[tuple[float, int | None]]) -> str:
@@ -114,9 +122,7 @@ async def forget(visit: Visit) -> Response:
     visit.require_typed(name)
 
     def perform(client: Client) -> int:
-        places = [where for where in Groups(client).offsets(name) if where.topic == topic]
-        Groups(client).delete_offsets(name, places)
-        return len(places)
+        return standing.forget(client, name, Groups(client).describe(name).kind, topic)
 
     count = await visit.ask(perform)
     return visit.go("/groups/view", f"group {name} knows nothing of {count} partitions of {topic} any more", name=name)

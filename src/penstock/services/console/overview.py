@@ -106,7 +106,9 @@ def _behind(lags: dict[str, int]) -> Iterator[Concern]:
 
 
 def _some(places: Sequence[TopicPartition]) -> str:
-    named = ", ".join(str(where) for where in places[:NAMED_MAX])
+    # What people have made says more to them than the cluster's own.
+    first = sorted(places, key=lambda where: where.topic.startswith("__"))[:NAMED_MAX]
+    named = ", ".join(map(str, first))
     count = f"{len(places)} partitions" if len(places) > 1 else "1 partition"
     return f"{count} ({named}{', ...' if len(places) > NAMED_MAX else ''})"
 

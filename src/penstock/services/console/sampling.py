@@ -18,6 +18,7 @@ from penstock.client.groups import Groups
 from penstock.client.metadata import NO_NODE, TopicPartition
 from penstock.client.offsets import LATEST, list_offsets
 from penstock.services.console.cluster import Cluster, Picture, pause
+from penstock.services.console.standing import offsets_of
 
 EVERY_SECONDS: Final = 10.0
 AT_LEAST_SECONDS: Final = 1.0
@@ -105,10 +106,9 @@ class Sampler:
 def take(client: Client, picture: Picture, named: Iterable[str] = ()) -> Sample:
     """One look at the cluster."""
     found, _ = Groups(client).known()
-    names = dict.fromkeys(each.group_id for each in found[:GROUPS_MAX])
-    there = {each.group_id for each in found}
-    names |= dict.fromkeys(name for name in named if name in there)
-    committed = {name: offsets_of(client, name) for name in names}
+    kinds = {each.group_id: each.group_type for each in found}
+    names = dict.fromkeys((*[each.group_id for each in found[:GROUPS_MAX]], *(name for name in named if name in kinds)))
+    committed = {name: offsets_of(client, name, kinds[name]) for name in names}
     wanted = {where for offsets in committed.values() for where in offsets}
     if picture.partitions <= PARTITIONS_MAX:
         wanted |= {
@@ -125,16 +125,6 @@ def take(client: Client, picture: Picture, named: Iterable[str] = ()) -> Sample:
             topic_lags[topic] = max(topic_lags.get(topic, 0), lag)
             readers.setdefault(topic, []).append(name)
     return Sample(time.time(), ends, lags, topic_lags, {topic: tuple(each) for topic, each in readers.items()})
-
-
-def offsets_of(client: Client, group: str) -> dict[TopicPartition, int]:
-    """Of a group whose offsets nobody may see, or that has none, as it is with share groups, nothing is known."""
-    try:
-        return Groups(client).offsets(group)
-    except ClientError as failure:
-        if failure.is_absence:
-            raise
-        return {}
 
 
 def ends_of(client: Client, picture: Picture, wanted: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
