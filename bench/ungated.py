@@ -18,7 +18,7 @@ ASKED: Final = re.compile(r"(?:self\._)?node\.gates is (not )?OPEN\b")
 ASKING: Final = {
     "penstock.core.apis.produce_fast_path": 1,
     "penstock.core.apis.produce_admission": 2,
-    "penstock.core.node.serving.dispatching": 2,
+    "penstock.core.node.serving.dispatching": 3,
 }
 """The modules on the path of a produce request, and how often each asks."""
 

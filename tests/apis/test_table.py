@@ -62,4 +62,6 @@ def test_only_nodes_may_speak_as_nodes() -> None:
         *("Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot", "UpdateRaftVoter", "AlterPartition"),
         *("Envelope", "BrokerRegistration", "BrokerHeartbeat", "AllocateProducerIds", "ControllerRegistration"),
         "AssignReplicasToDirs",
+        *("InitializeShareGroupState", "ReadShareGroupState", "WriteShareGroupState", "DeleteShareGroupState"),
+        "ReadShareGroupStateSummary",
     }

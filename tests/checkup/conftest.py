@@ -11,7 +11,7 @@ from tests.cli.running import Up, running
 __all__ = ["cluster", "penstock", "shell"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     with running(tmp_path_factory.mktemp("up") / "data") as up:
         yield up

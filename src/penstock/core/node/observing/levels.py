@@ -20,6 +20,7 @@ COMPONENTS = (
     "schemas",
     "scrub",
     "settings",
+    "sharing",
     "storage",
 )
 """The parts of a node that say something; each is a logger of its own below the root."""
