@@ -127,6 +127,22 @@ def test_a_lock_that_runs_out_gives_records_back() -> None:
     assert one.code((0, 0, [ACCEPT])) == ErrorCode.INVALID_RECORD_STATE
 
 
+def test_locks_that_run_out_one_after_another_are_looked_at_together() -> None:
+    world = begun(share_record_lock_duration_ms="1000")
+    publish(world, *[b"x"] * 10)
+    member = Member(world)
+    for first in range(10):
+        assert member.take(0, max_records=1, share_acquire_mode=1) == {0: [(first, first, 1)]}
+        world.pass_time(1)
+    expired = world.node.sharing.counts
+    world.pass_time(990)
+    assert expired.expired == 1
+    world.pass_time(24)
+    assert expired.expired == 1
+    world.pass_time(1)
+    assert expired.expired == 10
+
+
 def test_a_lock_is_renewed() -> None:
     world = begun(share_record_lock_duration_ms="1000")
     publish(world, b"a")
@@ -224,68 +240,6 @@ def test_the_next_leader_knows_how_often_it_was_delivered() -> None:
     world.settle()
     world.restart(clean=False)
     assert Member(world).take(0) == {0: [(0, 0, 2)]}
-
-
-def test_a_connection_that_closes_gives_all_back() -> None:
-    world = begun()
-    publish(world, b"a")
-    one, other = Member(world, "one"), Member(world, "other")
-    one.take(0)
-    other.send(0, max_wait_ms=10_000)
-    one.client.close()
-    assert len(other.heard()) == 1
-    assert len(world.node.sharing.sessions) == 1
-
-
-def test_a_session_that_ends_gives_all_back() -> None:
-    world = begun()
-    publish(world, b"a", b"b")
-    one, other = Member(world, "one"), Member(world, "other")
-    one.take(0)
-    other.send(0, max_wait_ms=10_000)
-    assert one.say((0, 0, [ACCEPT]), epoch=-1).responses[0].partitions[0].error_code == 0
-    (answer,) = other.heard()
-    assert [each.first_offset for each in answer.responses[0].partitions[0].acquired_records] == [1]
-
-
-def test_of_a_group_without_members_nothing_is_kept() -> None:
-    world = begun()
-    publish(world, b"a")
-    member = Member(world)
-    member.take(0)
-    assert world.node.sharing.share_count == 1
-    member.client.close()
-    world.settle()
-    world.run_due()
-    assert (world.node.sharing.share_count, len(world.node.sharing.sessions)) == (0, 0)
-    assert Member(world).take(0) == {0: [(0, 0, 2)]}
-
-
-def test_epochs_of_sessions() -> None:
-    world = begun()
-    member = Member(world)
-    member.epoch = 1
-    assert member.fetch(0).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
-    member.epoch = 0
-    assert member.fetch(0).error_code == 0
-    member.epoch = 5
-    assert member.fetch(0).error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
-    assert member.say((0, 0, [ACCEPT]), epoch=0).error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
-    assert member.say((0, 0, [ACCEPT]), epoch=7).error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
-    member.epoch = 0
-    refused = member.fetch(said={0: [(0, 0, [ACCEPT])]})
-    assert refused.error_code == ErrorCode.INVALID_REQUEST, "a new session has nothing to acknowledge"
-
-
-def test_sessions_are_limited_and_who_is_turned_away_waits() -> None:
-    world = begun(settings={"group.share.max.share.sessions": "1"})
-    Member(world, "one").fetch(0)
-    other = Member(world, "other")
-    other.send(0, max_wait_ms=1_000)
-    assert other.heard() == []
-    world.pass_time(1_000)
-    (answer,) = other.heard()
-    assert answer.error_code == ErrorCode.SHARE_SESSION_LIMIT_REACHED
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,9 @@ from penstock.core.wire.api.read_share_group_state import PartitionResult
 UNINITIALIZED: Final = -1
 """The start offset of a group that has not begun yet."""
 
+LOOK_MS: Final = 25
+"""Between two looks at locks: thousands of them may run out one by one, and each look goes through all."""
+
 FENCING: Final = frozenset(
     {
         ErrorCode.FENCED_LEADER_EPOCH,
@@ -227,7 +230,7 @@ class LedShare:
         at_ms = None if self.machine is None else self.machine.next_deadline_ms()
         if at_ms is None:
             return
-        due_ms = self._node.now_ms + max(at_ms - self._mono_ms, 0)
+        due_ms = self._node.now_ms + max(at_ms - self._mono_ms, LOOK_MS)
         if self._timer is None or due_ms < self._timer.at_ms:
             if self._timer is not None:
                 self._timer.cancel()
