@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from penstock.client.blocking import Client
 from penstock.client.errors import ClientError
+from penstock.client.pipeline_runs import Registry, Run, State
 from penstock.client.transactional import TransactionalProducer
 from penstock.client.users import users
 from penstock.services.console.brokers import loads_of
 from penstock.services.console.cluster import Picture
 from penstock.services.console.schemas import compared
 from penstock.testing.broker import Broker
-from tests.console.world import Site, site
+from tests.console.world import PARTS, Site, site
 from tests.registry.world import Rest, record, registry
 from tests.waiting import wait_until
 
@@ -100,6 +102,23 @@ def test_what_was_done_is_shown_without_passwords(console: Site) -> None:
     assert "/access/user user=bob done" in seen.text
     assert "s3cret-word" not in seen.html
     assert "The cluster keeps none" in seen.text
+
+
+def test_a_pipeline_says_how_it_is_and_is_asked_to_stop(console: Site, console_broker: Broker) -> None:
+    run = Run("revenue", "r1", "host", 7, "local[*]", 1_000, state=State.RUNNING, rows=42, rows_per_second=3.0, lag=5)
+    with Client(console_broker.bootstrap) as client:
+        registry_ = Registry(client)
+        registry_.create()
+        registry_.tell(run)
+        assert "revenue running 3 42" in console.get("/pipelines").text
+        assert "revenue" not in console.get("/pipelines?q=other", headers=PARTS).text
+        assert console.post("/pipelines/stop", pipeline="revenue", confirm="rev").status == 400
+        assert "revenue is asked to stop" in console.post("/pipelines/stop", pipeline="revenue", confirm="revenue").text
+        assert registry_.read().is_asked_to_stop(run)
+        assert console.post("/pipelines/stop", pipeline="none", confirm="none").status == 404
+        registry_.tell(replace(run, state=State.FAILED, error="<b>no</b>"))
+        assert "failed <b>no</b>" in console.get("/pipelines").text
+        assert console.post("/pipelines/stop", pipeline="revenue", confirm="revenue").status == 404
 
 
 def test_loads_are_counted_once_for_each_copy() -> None:

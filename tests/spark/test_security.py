@@ -12,12 +12,12 @@ from pyspark.sql import SparkSession
 from penstock.cli import main
 from penstock.client.admin import Admin
 from penstock.client.blocking import Client
+from penstock.client.pipeline_runs import Registry, Run
 from penstock.client.security import security_of
 from penstock.spark.pipelines import Json, Pipeline, TopicSink, TopicSource
 from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.deadletters import create_topics
 from penstock.spark.pipelines.frames import plan_text
-from penstock.spark.pipelines.registry import Registry, Run
 from penstock.spark.pipelines.running import Settings, gate_of, start_query
 from penstock.spark.rows.links import close_idle
 from tests.conformance.security.nodes import PASSWORD, Nodes, scram

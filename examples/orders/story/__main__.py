@@ -16,7 +16,7 @@ from examples.orders.story.evening import ALL_BRANCHES, USUAL_PER_MINUTE, Evenin
 from examples.orders.story.shop import Shop
 from examples.orders.story.view import View
 from penstock.client.blocking import Client
-from penstock.spark.pipelines.registry import Registry
+from penstock.client.pipeline_runs import Registry
 
 console = Console()
 

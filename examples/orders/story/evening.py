@@ -13,7 +13,7 @@ from examples.orders.story import audit
 from examples.orders.story.shop import Shop
 from examples.orders.story.view import REDRAW_S, View
 from examples.orders.story.worker import ROOT, Worker
-from penstock.spark.pipelines.registry import Run, State
+from penstock.client.pipeline_runs import Run, State
 
 USUAL_PER_MINUTE = 3_000
 SPIKE_PER_MINUTE = 50_000

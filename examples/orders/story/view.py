@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 
 from examples.orders.story.shop import Shop
-from penstock.spark.pipelines.registry import Registry, Run, State
+from penstock.client.pipeline_runs import Registry, Run, State
 
 REDRAW_S = 0.5
 LINE_EVERY_S = 10.0

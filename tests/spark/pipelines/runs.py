@@ -15,11 +15,11 @@ from pathlib import Path
 from penstock.client.blocking import Client
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import READ_COMMITTED, edges
+from penstock.client.pipeline_runs import Registry, Run
 from penstock.client.producing import Producer
 from penstock.client.reading import Reader
 from penstock.core.delivery.dead_letter import PREFIX
 from penstock.core.records.record import Record
-from penstock.spark.pipelines.registry import Registry, Run
 from tests.waiting import wait_until
 
 FLOWS = Path(__file__).with_name("flows.py")

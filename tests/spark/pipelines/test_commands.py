@@ -11,8 +11,8 @@ from rich.console import Console
 
 from penstock.cli.main import main
 from penstock.client.blocking import Client
+from penstock.client.pipeline_runs import LOST_AFTER_MS, Registry, Run, State
 from penstock.spark.pipelines import commands
-from penstock.spark.pipelines.registry import LOST_AFTER_MS, Registry, Run, State
 from penstock.testing import Broker
 
 DECLARED = """

@@ -7,11 +7,11 @@ import pytest
 
 from penstock.client.blocking import Client
 from penstock.client.metadata import TopicPartition
+from penstock.client.pipeline_runs import Registry, Run, State
 from penstock.client.producing import Producer
 from penstock.spark.pipelines import heartbeat
 from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.heartbeat import Heartbeat
-from penstock.spark.pipelines.registry import Registry, Run, State
 from penstock.testing import Broker
 from tests.waiting import wait_until
 

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.client.blocking import Client
+from penstock.client.pipeline_runs import Run, State
 from penstock.core.records.record import Record
 from penstock.spark.pipelines import CallSink, ConsoleSink, ParquetSink, Pipeline, TopicSink, TopicSource, unchanged
 from penstock.spark.pipelines.cluster import Cluster
@@ -18,7 +19,6 @@ from penstock.spark.pipelines.deadletters import create_topics
 from penstock.spark.pipelines.frames import TransformFailed, build, plan_text
 from penstock.spark.pipelines.heartbeat import Heartbeat
 from penstock.spark.pipelines.progress import Batch, batch_of
-from penstock.spark.pipelines.registry import Run, State
 from penstock.spark.pipelines.running import Settings, gate_of, start_query
 from penstock.spark.pipelines.watching import PipelineFailed, Watch
 from penstock.testing import Broker

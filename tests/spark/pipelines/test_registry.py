@@ -7,8 +7,7 @@ import pytest
 
 from penstock.client.admin import TOPIC, Admin
 from penstock.client.blocking import Client
-from penstock.core.records.record import Record
-from penstock.spark.pipelines.registry import (
+from penstock.client.pipeline_runs import (
     LOST_AFTER_MS,
     TOPIC_NAME,
     Picture,
@@ -18,6 +17,7 @@ from penstock.spark.pipelines.registry import (
     run_record,
     stop_record,
 )
+from penstock.core.records.record import Record
 from penstock.testing import Broker
 
 RUN = Run("orders", "run-1", "host", 17, "local[*]", 1_000, State.RUNNING, batch=3, rows=50, lag=7)

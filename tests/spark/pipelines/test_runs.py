@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.cli.main import main
-from penstock.spark.pipelines.registry import State
+from penstock.client.pipeline_runs import State
 from penstock.testing import Broker
 from tests.fresh_seeds import FIRST, IS_SOAK
 from tests.spark.pipelines.runs import (

@@ -6,10 +6,10 @@ from typing import Any, cast
 import pytest
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.client.pipeline_runs import Run
 from penstock.core.base.errors import PenstockError
 from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.heartbeat import Heartbeat
-from penstock.spark.pipelines.registry import Run
 from penstock.spark.pipelines.running import PYTHON_WAS_LATE, STARTS_MAX, spark_settings, start_patiently
 from tests.spark.pipelines.flows import copy
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from penstock.spark.pipelines.registry import Run, State
+from penstock.client.pipeline_runs import Run, State
 from penstock.spark.pipelines.showing import run_line
 from penstock.spark.pipelines.watching import Watch
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from penstock.client.errors import ClientError
+from penstock.client.pipeline_runs import Registry, Run, State
 from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.discovery import find, find_all
-from penstock.spark.pipelines.registry import Registry, Run, State
 from penstock.spark.pipelines.showing import (
     FINDING_COLUMNS,
     RUN_COLUMNS,

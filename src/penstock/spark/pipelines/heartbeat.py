@@ -12,9 +12,9 @@ from penstock.client.blocking import Client
 from penstock.client.errors import ClientError
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import LATEST, list_offsets
+from penstock.client.pipeline_runs import HEARTBEAT_S, Registry, Run, State
 from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.progress import lag_of
-from penstock.spark.pipelines.registry import HEARTBEAT_S, Registry, Run, State
 
 LISTEN_MS: Final = 250
 CLIENT_S_MAX: Final = 5.0

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock.client.pipeline_runs import Registry, Run, State
 from penstock.core.base.errors import PenstockError
 from penstock.spark.pipelines import encoding, frames
 from penstock.spark.pipelines.cluster import Cluster
@@ -27,7 +28,6 @@ from penstock.spark.pipelines.deadletters import create_topics
 from penstock.spark.pipelines.declaration import AvailableNow, Every, Pipeline, Trigger
 from penstock.spark.pipelines.gate import Gate
 from penstock.spark.pipelines.heartbeat import Heartbeat
-from penstock.spark.pipelines.registry import Registry, Run, State
 from penstock.spark.pipelines.sinks import write_batch
 from penstock.spark.pipelines.watching import STOP_TIMEOUT_MS, Watch, Watcher
 from penstock.spark.session import LOCAL_ALL_CORES, session

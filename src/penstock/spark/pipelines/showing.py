@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock.client.pipeline_runs import Run, State
 from penstock.spark.pipelines.declaration import (
     AvailableNow,
     CallSink,
@@ -21,7 +22,6 @@ from penstock.spark.pipelines.declaration import (
     TopicSource,
     Trigger,
 )
-from penstock.spark.pipelines.registry import Run, State
 from penstock.spark.typed.declaration import Registry
 
 if TYPE_CHECKING:

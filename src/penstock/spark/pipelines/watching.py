@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock.client.pipeline_runs import Run, State
 from penstock.core.base.errors import PenstockError
 from penstock.spark.pipelines.failures import failure_line
 from penstock.spark.pipelines.gate import Gate
 from penstock.spark.pipelines.heartbeat import Heartbeat
 from penstock.spark.pipelines.progress import LATEST, Batch, batch_of, lag_of, news, positions_of
-from penstock.spark.pipelines.registry import Run, State
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
