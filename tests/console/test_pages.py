@@ -14,6 +14,7 @@ from penstock.client.transactional import TransactionalProducer
 from penstock.client.users import users
 from penstock.services.console.brokers import loads_of
 from penstock.services.console.cluster import Picture
+from penstock.services.console.registry import Place
 from penstock.services.console.schemas import compared
 from penstock.testing.broker import Broker
 from tests.console.world import PARTS, Site, site
@@ -144,7 +145,7 @@ def test_without_a_registry_the_page_says_what_to_start(console: Site) -> None:
 def with_registry(console_broker: Broker) -> Iterator[tuple[Site, Rest]]:
     with (
         registry(console_broker.bootstrap) as running,
-        site(console_broker.bootstrap, facts={"registry": running.rest.url}) as console,
+        site(console_broker.bootstrap, facts={"registry": Place(running.rest.url)}) as console,
     ):
         yield console, running.rest
 

@@ -26,7 +26,6 @@ pytestmark = pytest.mark.slow
 class Secure(NamedTuple):
     folder: Path
     url: str
-    bootstrap: str
 
     @property
     def config(self) -> Path:
@@ -57,7 +56,18 @@ def login(client: httpx.Client, user: str, password: str, wanted: str = "/topics
 @pytest.fixture(scope="module")
 def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
     folder, port = tmp_path_factory.mktemp("secure") / "data", free_base_port()
-    words = ("up", "--port", str(port), "--console-port", str(port + 1), "--secure", "--output", "json")
+    words = (
+        "up",
+        "--port",
+        str(port),
+        "--registry-port",
+        str(port + 2),
+        "--console-port",
+        str(port + 1),
+        "--secure",
+        "--output",
+        "json",
+    )
     with subprocess.Popen(
         command(*words, "--data-dir", folder), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
@@ -65,14 +75,15 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
         facts = json.loads(process.stdout.readline())
         assert facts["console"] == f"https://{HOST}:{port + 1}"
         try:
-            yield Secure(folder, facts["console"], facts["bootstrap"])
+            place = Secure(folder, facts["console"])
+            place.run("user", "add", "ann", input="secret\n")
+            yield place
         finally:
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=TIMEOUT_S)
 
 
 def test_each_user_sees_and_does_what_the_cluster_lets_him(secure: Secure) -> None:
-    secure.run("user", "add", "ann", input="secret\n")
     secure.run("acl", "add", "--principal", "ann", "--operation", "describe", "--topic", "orders")
     with secure.browser("admin", secure.admin_password) as admin:
         for name in ("orders", "salaries"):
@@ -86,6 +97,15 @@ def test_each_user_sees_and_does_what_the_cluster_lets_him(secure: Secure) -> No
         refused = ann.post("/topics/orders/delete", confirm="orders")
         assert refused.status == 403
         assert "TOPIC_AUTHORIZATION_FAILED" in refused.text
+
+
+def test_the_registry_is_asked_as_the_user(secure: Secure) -> None:
+    with secure.browser("admin", secure.admin_password) as admin:
+        form = {"name": "orders-value", "type": "AVRO", "text": '"string"', "save": "1"}
+        assert "saved with the id" in admin.post("/schemas/check", **form).text
+        assert "orders-value" in admin.get("/schemas").text
+    with secure.browser("ann", "secret") as ann:
+        assert "orders-value" not in ann.get("/schemas").text
 
 
 def test_nobody_else_gets_in(secure: Secure) -> None:

@@ -24,9 +24,9 @@ __all__ = ["Schemas", "frame", "unframe"]
 class Schemas:
     """A registry, and what has been read from it. For one thread."""
 
-    def __init__(self, urls: str) -> None:
-        """Addresses with commas between them; a name and a password may stand in each."""
-        self._client = RegistryClient(urls)
+    def __init__(self, urls: str, *, ca: str | None = None) -> None:
+        """Addresses with commas between them; a name and a password may stand in each. `ca`: see `RegistryClient`."""
+        self._client = RegistryClient(urls, ca=ca)
         self._codecs: dict[int | str, Codec] = {}
 
     def serializer(self, subject: str, schema: str | None = None, type: str = "AVRO") -> Callable[[Any], bytes | None]:

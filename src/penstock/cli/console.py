@@ -20,6 +20,7 @@ from penstock.cli.talk import Misused, Refused, say
 if TYPE_CHECKING:
     from penstock.services.console.decoding import Mask
     from penstock.services.console.logging_in import Way
+    from penstock.services.console.registry import Place
 
 BOOTSTRAP = "127.0.0.1:9092"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -51,7 +52,8 @@ def console(**options: object) -> int:
     except ImportError as missing:
         raise Refused(f"a console needs the package {missing.name}", "pip install 'penstock[console]'") from None
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    way = _way(asked)
+    client = _client_settings(asked)
+    way = _way(asked, client)
     _refuse_open(asked, way)
     tls = _tls(asked)
     refuse_busy(asked.port, asked.host, "--port")
@@ -66,7 +68,7 @@ def console(**options: object) -> int:
         viewers=frozenset(asked.viewer),
         # Browsers do not tell ports apart: another console of this machine has another one.
         cookie=f"penstock_console_{port}",
-        facts={"registry": asked.registry, "bootstrap": way.bootstrap, "masks": _masks(asked)},
+        facts={"registry": _registry(asked, client), "bootstrap": way.bootstrap, "masks": _masks(asked)},
     )
     name = next(iter(asked.advertised_host), asked.host)
     url = f"{'http' if tls is None else 'https'}://{joined_address(name, port)}"
@@ -81,17 +83,29 @@ def _ready(url: str) -> None:
         os.close(int(text))
 
 
-def _way(asked: Asked) -> Way:
+def _client_settings(asked: Asked) -> Mapping[str, str]:
+    file = asked.command_config or os.environ.get("PENSTOCK_COMMAND_CONFIG")
+    if not file:
+        return {}
+    from penstock.cli.client_settings import command_settings
+
+    return command_settings(file)
+
+
+def _registry(asked: Asked, settings: Mapping[str, str]) -> Place | None:
+    """Whom the settings trust at brokers, the console trusts at the registry, too."""
+    from penstock.services.console.registry import Place
+
+    is_pem = settings.get("ssl.truststore.type", "").upper() == "PEM"
+    ca = settings.get("ssl.truststore.location") if is_pem else None
+    return None if asked.registry is None else Place(asked.registry, ca)
+
+
+def _way(asked: Asked, settings: Mapping[str, str]) -> Way:
     from penstock.client.blocking import parse_addresses
     from penstock.client.errors import ClientError
     from penstock.services.console.logging_in import way_of
 
-    settings: Mapping[str, str] = {}
-    file = asked.command_config or os.environ.get("PENSTOCK_COMMAND_CONFIG")
-    if file:
-        from penstock.cli.client_settings import command_settings
-
-        settings = command_settings(file)
     named = asked.bootstrap or os.environ.get("PENSTOCK_BOOTSTRAP") or settings.get("bootstrap.servers") or BOOTSTRAP
     try:
         parse_addresses(named)

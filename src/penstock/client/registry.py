@@ -39,8 +39,10 @@ class Registered(NamedTuple):
 class RegistryClient:
     """For one thread. Several addresses stand with commas between them."""
 
-    def __init__(self, urls: str, *, timeout: float = TIMEOUT_SECONDS) -> None:
-        """A name and a password may stand in an address: http://NAME:PASSWORD@HOST:PORT."""
+    def __init__(self, urls: str, *, timeout: float = TIMEOUT_SECONDS, ca: str | None = None) -> None:
+        """A name and a password may stand in an address: http://NAME:PASSWORD@HOST:PORT. `ca` is a file (PEM) of those
+        whose certificates are trusted, instead of the system's."""
+        self._ca = ca
         self._urls = [urlsplit(each.strip() if "://" in each else f"http://{each.strip()}") for each in urls.split(",")]
         for url in self._urls:
             if url.scheme not in ("http", "https") or not url.hostname:
@@ -80,7 +82,7 @@ class RegistryClient:
     def _connection(self, url: Any) -> http.client.HTTPConnection:
         if url.scheme == "http":
             return http.client.HTTPConnection(url.hostname, url.port, timeout=self._timeout)
-        context = ssl.create_default_context()
+        context = ssl.create_default_context(cafile=self._ca)
         return http.client.HTTPSConnection(url.hostname, url.port, timeout=self._timeout, context=context)
 
     def subjects(self, deleted: bool = False) -> list[str]:

@@ -29,7 +29,7 @@ from penstock.services.console.logging_in import Attempts, Way
 from penstock.services.console.mistakes import Mistake, mistake_of
 from penstock.services.console.page import Page, View, Visit
 from penstock.services.console.pages import PAGES
-from penstock.services.console.registry import address_for
+from penstock.services.console.registry import place_for
 from penstock.services.console.rendering import STATIC, Templates
 from penstock.services.console.sampling import Sampler
 from penstock.services.console.sessions import Session, Sessions
@@ -226,7 +226,7 @@ class Console:
         cluster = Cluster(lambda: way.client(identity), self._workers)
         is_read_only = self._settings.is_read_only or identity.user in self._settings.viewers
         session = self._sessions.begin(identity.user, is_read_only, cluster, Sampler(cluster))
-        session.registry = address_for(self._settings.facts.get("registry"), identity.user, identity.password)
+        session.registry = place_for(self._settings.facts.get("registry"), identity.user, identity.password)
         return session
 
     def _login_page(self, wanted: str, mistake: Mistake | None = None) -> Response:

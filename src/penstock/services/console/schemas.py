@@ -35,7 +35,7 @@ async def ask(visit: Visit, do: Callable[[RegistryClient], T]) -> T:
             "start one with `penstock registry`, and the console with --registry http://127.0.0.1:8081",
             404,
         )
-    client = RegistryClient(visit.session.registry, timeout=TIMEOUT_SECONDS)
+    client = RegistryClient(visit.session.registry.url, ca=visit.session.registry.ca, timeout=TIMEOUT_SECONDS)
     return await asyncio.to_thread(do, client)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from penstock.services.console.cluster import Cluster
+from penstock.services.console.registry import Place
 from penstock.services.console.sampling import Sampler
 
 SESSIONS_MAX: Final = 1_000
@@ -32,7 +33,7 @@ class Session:
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(TOKEN_BYTES))
     said: str | None = None
     """What the next page tells of what was just done."""
-    registry: str | None = None
+    registry: Place | None = None
     """Where schemas are, with the name and the password of the user where he has one."""
     tails: int = 0
     """How many of its pages show live records."""
