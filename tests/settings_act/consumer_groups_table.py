@@ -8,6 +8,8 @@ from typing import Any, Final
 from penstock.core.base.errors import ErrorCode
 from penstock.core.wire.api.consumer_group_describe import ConsumerGroupDescribeRequest
 from penstock.core.wire.api.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from penstock.core.wire.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from penstock.core.wire.stored.consumer_protocol import ConsumerProtocolSubscription
 from tests.settings_act.asking import find_coordinator
 from tests.settings_act.trial import Flip, Trial
 
@@ -67,6 +69,21 @@ def default_assignor(trial: Trial) -> str:
     return name
 
 
+def error_of_classic(trial: Trial) -> int:
+    """Whether a member of the classic protocol may come, too."""
+    world, _ = _beat(trial)
+    subscription = b"\0\0" + ConsumerProtocolSubscription(topics=["t"]).encode(0)
+    request = JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=OTHER_S,
+        rebalance_timeout_ms=OTHER_S,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=subscription)],
+    )
+    code: int = world.client().ask(request, 3).error_code
+    return code
+
+
 OF_CONSUMER_GROUPS: Final[Mapping[str, Flip]] = {
     "group.consumer.heartbeat.interval.ms": Flip(interval_ms, ("5000", 5_000), ("6000", 6_000)),
     "group.consumer.max.size": Flip(
@@ -74,5 +91,8 @@ OF_CONSUMER_GROUPS: Final[Mapping[str, Flip]] = {
     ),
     "group.consumer.session.timeout.ms": Flip(is_member_after_silence, ("45000", True), ("20000", False)),
     "group.consumer.assignment.interval.ms": Flip(epoch_of_second, ("1000", 1), ("0", 2)),
+    "group.consumer.migration.policy": Flip(
+        error_of_classic, ("bidirectional", ErrorCode.NONE), ("disabled", ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    ),
     "group.consumer.assignors": Flip(default_assignor, ("uniform,range", "uniform"), ("range", "range")),
 }

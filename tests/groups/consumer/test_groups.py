@@ -16,7 +16,7 @@ from hypothesis.stateful import (
 )
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.groups.consumer import heartbeat as heartbeating
+from penstock.core.groups.consumer import advancing
 from penstock.core.groups.consumer.group import GroupState
 from penstock.core.groups.settings import GroupSettings
 from penstock.core.rsm.machine import TopicChanges
@@ -130,7 +130,7 @@ def test_members() -> None:
 
 def test_a_partition_that_is_not_given_up_is_given_to_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine above fails where owners are not looked at."""
-    monkeypatch.setattr(heartbeating.Place, "is_free", lambda self, group: lambda where: True)
+    monkeypatch.setattr(advancing.Place, "is_free", lambda self, group: lambda where: True)
     world = World()
     first, second = Player(world, {"orders"}), Player(world, {"orders"})
     first.beat()
@@ -265,4 +265,4 @@ def test_a_group_changes_its_kind_when_nobody_is_left() -> None:
     world.wait(3_000)
     assert code(token) == ErrorCode.NONE
     assert world.shard.groups["g"].kind == "classic"
-    assert Player(world, {"orders"}).beat() is ErrorCode.GROUP_ID_NOT_FOUND
+    assert Player(world, {"orders"}).beat() is ErrorCode.GROUP_ID_NOT_FOUND, "what its member reads cannot be read"

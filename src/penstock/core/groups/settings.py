@@ -24,6 +24,7 @@ class GroupSettings:
     consumer_session_timeout_ms: int = 45_000  # group.consumer.session.timeout.ms
     consumer_heartbeat_interval_ms: int = 5_000  # group.consumer.heartbeat.interval.ms
     consumer_members_max: int = 2**31 - 1  # group.consumer.max.size
+    consumer_migration_policy: str = "bidirectional"  # group.consumer.migration.policy, in lower case
     consumer_assignors: tuple[str, ...] = ("uniform", "range")  # group.consumer.assignors
     consumer_assignment_interval_ms: Callable[[], int] = lambda: (
         1_000
@@ -38,3 +39,17 @@ class GroupSettings:
     # A newcomer does not know its member id before the reply, so it cannot send heartbeats; this
     # bounds how long a joiner that went away keeps its place.
     new_member_join_timeout_ms: int = 5 * _MINUTE_MS
+
+    @property
+    def upgrades(self) -> bool:
+        """Whether a live classic group becomes one whose coordinator assigns."""
+        return self.consumer_migration_policy in ("bidirectional", "upgrade")
+
+    @property
+    def downgrades(self) -> bool:
+        return self.consumer_migration_policy in ("bidirectional", "downgrade")
+
+    @property
+    def mixes(self) -> bool:
+        """Whether members of both protocols may be in one group."""
+        return self.consumer_migration_policy != "disabled"

@@ -25,9 +25,9 @@ _UUID_BYTES = 16
 
 
 def join(turn: Turn, groups: GroupTable, joiner: Joiner, entropy: Entropy) -> None:
-    refusal = _refusal(turn.settings, joiner)
-    if refusal is not ErrorCode.NONE:
-        turn.answer(joiner.reply, join_refused(joiner.member_id, refusal))
+    code = refusal(turn.settings, joiner)
+    if code is not ErrorCode.NONE:
+        turn.answer(joiner.reply, join_refused(joiner.member_id, code))
         return
     group = groups.find(ClassicGroup, joiner.group_id)
     if group is None:
@@ -43,7 +43,8 @@ def join(turn: Turn, groups: GroupTable, joiner: Joiner, entropy: Entropy) -> No
     _join_group(turn, group, joiner, entropy)
 
 
-def _refusal(settings: GroupSettings, joiner: Joiner) -> ErrorCode:
+def refusal(settings: GroupSettings, joiner: Joiner) -> ErrorCode:
+    """What is wrong with a join, whatever the group is."""
     if not joiner.group_id:
         return ErrorCode.INVALID_GROUP_ID
     if not settings.session_timeout_ms_min <= joiner.session_timeout_ms <= settings.session_timeout_ms_max:

@@ -92,6 +92,7 @@ class ClassicKind:
     def _cancel_timers(self, turn: Turn, group: ClassicGroup) -> None:
         turn.timers.cancel(rebalance.join_key(group.group_id))
         turn.timers.cancel(rebalance.sync_key(group.group_id))
+        turn.timers.cancel(rebalance.begin_key(group.group_id))
         for member_id in [*group.members, *sorted(group.pending)]:
             sessions.end(turn, group, member_id)
 
@@ -118,6 +119,8 @@ class ClassicKind:
                 rebalance.on_join_timer(turn, group)
             case (rebalance.SYNC_TIMER, _):
                 rebalance.on_sync_timer(turn, group)
+            case (rebalance.BEGIN_TIMER, _):
+                rebalance.on_begin_timer(turn, group)
 
     # What others ask.
 

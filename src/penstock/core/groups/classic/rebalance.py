@@ -19,6 +19,7 @@ from penstock.core.groups.turn import Turn
 
 JOIN_TIMER = "join"
 SYNC_TIMER = "sync"
+BEGIN_TIMER = "begin"
 
 
 def join_key(group_id: str) -> Hashable:
@@ -27,6 +28,16 @@ def join_key(group_id: str) -> Hashable:
 
 def sync_key(group_id: str) -> Hashable:
     return (SYNC_TIMER, group_id)
+
+
+def begin_key(group_id: str) -> Hashable:
+    return (BEGIN_TIMER, group_id)
+
+
+def on_begin_timer(turn: Turn, group: ClassicGroup) -> None:
+    """The group has come out of one whose coordinator assigned, and has not got an assignment of its own."""
+    if group.state is State.STABLE:
+        prepare(turn, group)
 
 
 def prepare_or_complete(turn: Turn, group: ClassicGroup) -> None:

@@ -13,6 +13,7 @@ from penstock.core.groups.topics import TopicLookup
 from penstock.core.wire.api.consumer_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
 from penstock.core.wire.api.list_groups import ListedGroup
 
+CLASSIC_MEMBER: Final = 0
 CONSUMER_MEMBER: Final = 1
 """Speaks this protocol, and not the classic one."""
 PROTOCOL_TYPE: Final = "consumer"
@@ -56,7 +57,7 @@ def _member(topics: TopicLookup, group: ConsumerGroup, member: ConsumerMember) -
         subscribed_topic_regex=member.pattern,
         assignment=_assignment(topics, without_epochs(member.assigned)),
         target_assignment=_assignment(topics, group.target(member.member_id)),
-        member_type=CONSUMER_MEMBER,
+        member_type=CONSUMER_MEMBER if member.classic is None else CLASSIC_MEMBER,
     )
 
 

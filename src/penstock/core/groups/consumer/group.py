@@ -10,7 +10,14 @@ from enum import StrEnum
 from typing import ClassVar
 
 from penstock.core.base.errors import ApiError, ErrorCode
-from penstock.core.groups.consumer.member import ConsumerMember, Partitions, TopicIdPartition
+from penstock.core.groups.classic.member import Protocols
+from penstock.core.groups.consumer.member import (
+    ClassicMember,
+    ConsumerMember,
+    MemberState,
+    Partitions,
+    TopicIdPartition,
+)
 from penstock.core.groups.consumer.resolving import Resolving
 
 
@@ -43,6 +50,7 @@ class ConsumerGroup:
         "static_ids",
         "subscribers",
         "targets",
+        "told_to_join",
     )
 
     kind: ClassVar[str] = "consumer"
@@ -71,6 +79,8 @@ class ConsumerGroup:
         self.is_checked = False
         """Whether this coordinator has compared the topics with what the group was told of them."""
         self.rebalancing_since_ms: int | None = None
+        self.told_to_join: set[str] = set()
+        """Members of the classic protocol that have not come since they were told to."""
 
     # What others ask.
 
@@ -122,6 +132,27 @@ class ConsumerGroup:
     def static_member(self, instance_id: str) -> ConsumerMember | None:
         member_id = self.static_ids.get(instance_id)
         return None if member_id is None else self.members.get(member_id)
+
+    @property
+    def classic_members(self) -> list[ClassicMember]:
+        """What those say that speak the classic protocol."""
+        return [each.classic for each in self.members.values() if each.classic is not None]
+
+    def supports(self, protocols: Protocols) -> bool:
+        """Whether one of these is spoken by all who speak the classic protocol."""
+        spoken = [{name for name, _ in each.protocols} for each in self.classic_members]
+        return any(all(name in names for names in spoken) for name, _ in protocols)
+
+    def may_get_more(self, member: ConsumerMember) -> bool:
+        """Whether it waits for partitions, and all of them are free by now."""
+        if member.state is not MemberState.UNRELEASED:
+            return False
+        wanted = (
+            TopicIdPartition(topic_id, number)
+            for topic_id, numbers in self.target(member.member_id).items()
+            for number in numbers - member.assigned.get(topic_id, {}).keys()
+        )
+        return all(self.is_free(where, member.member_id) for where in wanted)
 
     def target(self, member_id: str) -> Partitions:
         return self.targets.get(member_id, {})

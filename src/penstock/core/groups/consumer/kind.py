@@ -9,17 +9,16 @@ from typing import Any, Final
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.groups.asked import Asked
 from penstock.core.groups.classic.group import ClassicGroup
-from penstock.core.groups.classic.join import join
-from penstock.core.groups.classic.joiner import Joiner
 from penstock.core.groups.classic.records import group_tombstone
-from penstock.core.groups.classic.replies import join_refused
 from penstock.core.groups.consumer import sessions
+from penstock.core.groups.consumer.changing import downgrade, may_downgrade, moved_in, upgraded
 from penstock.core.groups.consumer.checking import JOIN_EPOCH, check_request
+from penstock.core.groups.consumer.classic_answers import ClassicAnswers, new_id
 from penstock.core.groups.consumer.describe import describe, listed
 from penstock.core.groups.consumer.group import ConsumerGroup
 from penstock.core.groups.consumer.heartbeat import heartbeat
 from penstock.core.groups.consumer.leaving import fence, leave
-from penstock.core.groups.consumer.member import MemberState
+from penstock.core.groups.consumer.member import ConsumerMember, MemberState
 from penstock.core.groups.consumer.records import (
     KEY_OF_TYPE,
     decode_key,
@@ -41,12 +40,10 @@ from penstock.core.wire.api.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from penstock.core.wire.api.join_group import JoinGroupRequest
 from penstock.core.wire.api.list_groups import ListedGroup
 from penstock.core.wire.stored.consumer_group import ConsumerGroupMetadataKey
 
 EPOCHS_IN_COMMITS_FROM: Final = 9
-_ID_BYTES: Final = 16
 
 
 class ConsumerKind:
@@ -61,7 +58,7 @@ class ConsumerKind:
         self.answers: Mapping[type[Message], Answer] = {
             ConsumerGroupHeartbeatRequest: self._heartbeat,
             ConsumerGroupDescribeRequest: self._describe,
-            JoinGroupRequest: self._join_classic,
+            **ClassicAnswers(context).answers,
         }
 
     # The log.
@@ -72,7 +69,7 @@ class ConsumerKind:
         if isinstance(decoded, ConsumerGroupMetadataKey) and value is None:
             if group is not None:
                 del self._groups[group.group_id]
-                self._end_timers(self._context.turn(now_ms), group)
+                sessions.end_all(self._context.turn(now_ms), group)
             return
         if group is None:
             if value is None:
@@ -88,17 +85,13 @@ class ConsumerKind:
         if group.patterns:
             sessions.resolve_soon(turn, group.group_id)
         for member in group.members.values():
-            sessions.keep_alive(turn, group, member.member_id)
-            if member.state is MemberState.UNREVOKED:
-                sessions.watch(turn, group, member)
+            sessions.keep_alive(turn, group.group_id, member)
+            sessions.watch(turn, group, member)
+        if may_downgrade(turn, group):
+            sessions.look_at_kind_soon(turn, group.group_id)
 
     def lose(self, turn: Turn, group: ConsumerGroup, code: ErrorCode) -> None:
-        self._end_timers(turn, group)
-
-    def _end_timers(self, turn: Turn, group: ConsumerGroup) -> None:
-        turn.timers.cancel((sessions.PATTERN_TIMER, group.group_id))
-        for member in group.members.values():
-            sessions.end(turn, group, member)
+        sessions.end_all(turn, group)
 
     # Membership.
 
@@ -118,8 +111,9 @@ class ConsumerKind:
         check_request(request, asked.version, turn.settings.consumer_assignors)
         if request.member_epoch < JOIN_EPOCH:
             return leave(turn, topics, self._found(request.group_id), request)
-        group = self._joined(turn, request.group_id) if request.member_epoch == JOIN_EPOCH else None
-        return heartbeat(turn, topics, group or self._found(request.group_id), asked, self._new_id(request))
+        if request.member_epoch != JOIN_EPOCH:
+            return heartbeat(turn, topics, self._found(request.group_id), asked, request.member_id)
+        return self._joined(turn, asked)
 
     def _found(self, group_id: str) -> ConsumerGroup:
         group = self._groups.get(group_id)
@@ -128,37 +122,24 @@ class ConsumerKind:
         why = f"Consumer group {group_id} not found." if group is None else f"Group {group_id} is not a consumer group."
         raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, why)
 
-    def _joined(self, turn: Turn, group_id: str) -> ConsumerGroup:
-        """A group begins with its first member, also where there are only offsets, or where all members of another
-        protocol have gone."""
-        group = self._groups.get(group_id)
-        if isinstance(group, ConsumerGroup):
-            return group
-        if isinstance(group, ClassicGroup) and group.is_empty and not group.pending:
-            turn.result.records.append(group_tombstone(group_id))
-        elif isinstance(group, ClassicGroup):
-            raise ApiError(
-                ErrorCode.GROUP_ID_NOT_FOUND,
-                f"Cannot upgrade classic group {group_id} to consumer group because the online upgrade is disabled.",
-            )
-        elif group is not None:
+    def _joined(self, turn: Turn, asked: Asked[ConsumerGroupHeartbeatRequest]) -> ConsumerGroupHeartbeatResponse:
+        """A group begins with its first member, also where there are only offsets, or members of the classic
+        protocol."""
+        group_id, topics = asked.request.group_id, self._context.topics
+        before = self._groups.get(group_id)
+        if isinstance(before, ConsumerGroup):
+            group = before
+        elif isinstance(before, ClassicGroup) and not before.is_empty:
+            group = upgraded(turn, topics, before)
+        elif before is None or isinstance(before, ClassicGroup):
+            turn.result.records += [] if before is None else [group_tombstone(group_id)]
+            group = ConsumerGroup(group_id)
+        else:
             raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
-        return ConsumerGroup(group_id)
-
-    def _join_classic(self, turn: Turn, asked: Asked[JoinGroupRequest]) -> None:
-        """Whoever comes with the other protocol finds the group of that kind, once nobody is left here."""
-        joiner, group_id = Joiner.of(asked), asked.request.group_id
-        group = self._groups.find(ConsumerGroup, group_id)
-        if group is not None:
-            if not group.is_empty:
-                turn.answer(asked.reply, join_refused(joiner.member_id, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
-                return
-            turn.result.records += group_tombstones(group)
-            self._groups.put(ClassicGroup(group_id, turn.now_ms))
-        join(turn, self._groups, joiner, self._context.entropy)
-
-    def _new_id(self, request: ConsumerGroupHeartbeatRequest) -> str:
-        return request.member_id or self._context.entropy.bytes(_ID_BYTES).hex()
+        response = heartbeat(turn, topics, group, asked, asked.request.member_id or new_id(self._context.entropy))
+        if isinstance(before, ClassicGroup) and not turn.is_too_large():
+            moved_in(turn, before, group)
+        return response
 
     def on_timer(self, turn: Turn, group: ConsumerGroup, key: Hashable) -> None:
         turn.result.is_only_record = True
@@ -170,6 +151,11 @@ class ConsumerKind:
             case (sessions.REBALANCE_TIMER, _, str(member_id)) if member_id in group.members:
                 if group.members[member_id].state is MemberState.UNREVOKED:
                     fence(turn, self._context.topics, group, group.members[member_id])
+            case (sessions.JOIN_TIMER | sessions.SYNC_TIMER, _, str(member_id)) if member_id in group.members:
+                if group.members[member_id].classic is not None:
+                    fence(turn, self._context.topics, group, group.members[member_id])
+            case (sessions.DOWNGRADE_TIMER, _) if may_downgrade(turn, group):
+                downgrade(turn, self._context.topics, group)
 
     def _resolve(self, turn: Turn, group: ConsumerGroup) -> None:
         """Some work on the first pattern that nobody has looked at, or not since topics have changed."""
@@ -208,13 +194,13 @@ class ConsumerKind:
         if committer.in_transaction and committer.epoch < 0 and not committer.member_id:
             return
         member = group.member(committer.member_id)
-        if not committer.in_transaction and committer.version < EPOCHS_IN_COMMITS_FROM:
+        if member.classic is None and not committer.in_transaction and committer.version < EPOCHS_IN_COMMITS_FROM:
             raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
-        _check_epoch(committer.epoch, member.epoch)
+        _check_epoch(committer.epoch, member)
 
     def admit_fetch(self, group: ConsumerGroup, member_id: str | None, epoch: int) -> None:
         if member_id is not None or epoch >= 0:
-            _check_epoch(epoch, group.member(member_id or "").epoch)
+            _check_epoch(epoch, group.member(member_id or ""))
 
     def topics_changed(self, changes: TopicChanges) -> Iterable[Decision]:
         """Groups that read what has come, grown or gone get their next epoch without being asked."""
@@ -255,6 +241,6 @@ class ConsumerKind:
         turn.answer(asked.reply, ConsumerGroupDescribeResponse(groups=groups))
 
 
-def _check_epoch(epoch: int, current: int) -> None:
-    if epoch != current:
-        raise ApiError(ErrorCode.STALE_MEMBER_EPOCH)
+def _check_epoch(epoch: int, member: ConsumerMember) -> None:
+    if epoch != member.epoch:
+        raise ApiError(ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION)

@@ -31,16 +31,21 @@ def leave(
     return ConsumerGroupHeartbeatResponse(member_id=member.member_id, member_epoch=request.member_epoch)
 
 
-def fence(turn: Turn, topics: TopicLookup, group: ConsumerGroup, member: ConsumerMember) -> None:
-    """It is no member any more, and what it had is free."""
-    rest = frozenset[str]().union(*(group.topics_of(each) for each in group.members.values() if each is not member))
-    if member.pattern is not None and not group.has_pattern(member.pattern, member.member_id):
-        turn.result.records.append(pattern_tombstone(group.group_id, member.pattern))
+def fence(turn: Turn, topics: TopicLookup, group: ConsumerGroup, *going: ConsumerMember) -> None:
+    """They are no members any more, and what they had is free."""
+    gone = {each.member_id for each in going}
+    staying = [each for each in group.members.values() if each.member_id not in gone]
+    rest = frozenset[str]().union(*map(group.topics_of, staying))
+    left = {each.pattern for each in going if each.pattern is not None} - {each.pattern for each in staying}
+    turn.result.records += [pattern_tombstone(group.group_id, each) for each in sorted(left)]
     if group.epoch == group.assignment_epoch:
         turn.counts.rebalances += 1
-    turn.result.records += member_tombstones(group.group_id, member.member_id)
+    for member in going:
+        turn.result.records += member_tombstones(group.group_id, member.member_id)
+        sessions.end(turn, group, member)
     turn.result.records.append(epoch_record(group.group_id, group.epoch + 1, metadata_hash(topics, rest)))
-    sessions.end(turn, group, member)
+    if any(each.classic is not None for each in staying):
+        sessions.look_at_kind_soon(turn, group.group_id)
 
 
 def _step_out(turn: Turn, group: ConsumerGroup, member: ConsumerMember) -> None:

@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from penstock.core.base.values import frozen
+from penstock.core.groups.classic.member import Protocols
 
 Partitions = Mapping[bytes, frozenset[int]]
 """Partitions by the id of their topic; no topic without one."""
@@ -34,6 +35,24 @@ class MemberState(IntEnum):
 
 
 @frozen
+class ClassicMember:
+    """What a member says that speaks the classic protocol in a group whose coordinator assigns."""
+
+    session_timeout_ms: int
+    protocols: Protocols
+    """By name, with its subscription; the preferred one first."""
+
+    @property
+    def protocol(self) -> str:
+        """The one it is told that was chosen."""
+        return self.protocols[0][0]
+
+    @property
+    def subscription(self) -> bytes:
+        return self.protocols[0][1]
+
+
+@frozen
 class ConsumerMember:
     """What it says of itself, and how far it has come towards the target assignment."""
 
@@ -53,12 +72,16 @@ class ConsumerMember:
     assigned: Epochs = NO_EPOCHS
     revoking: Epochs = NO_EPOCHS
     """Pending revocation: its own until it says otherwise."""
+    classic: ClassicMember | None = None
+    """Where it speaks the classic protocol."""
 
     @property
     def size_bytes(self) -> int:
         """What it says of itself, and is given."""
         texts = (*self.topics, self.pattern, self.client_id, self.instance_id, self.rack_id)
         said = sum(len(each or "") for each in texts)
+        if self.classic is not None:
+            said += sum(len(name) + len(metadata) for name, metadata in self.classic.protocols)
         return said + sum(16 + 8 * len(each) for each in self.assigned.values())
 
     def owned(self) -> Iterator[TopicIdPartition]:

@@ -7,11 +7,13 @@ from typing import Final
 
 from penstock.core.base.values import replaced
 from penstock.core.groups.consumer.group import ConsumerGroup
-from penstock.core.groups.consumer.member import ConsumerMember, Epochs, MemberState, Partitions
+from penstock.core.groups.consumer.member import ClassicMember, ConsumerMember, Epochs, MemberState, Partitions
 from penstock.core.groups.records import TAG_BYTES, record, tag_of, tombstone
 from penstock.core.rsm.result import KeyValue
 from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.consumer_group import (
+    ClassicMemberMetadata,
+    ClassicProtocol,
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataKey,
@@ -55,6 +57,7 @@ def member_record(group_id: str, member: ConsumerMember) -> KeyValue:
         subscribed_topic_regex=member.pattern,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         server_assignor=member.assignor,
+        classic_member_metadata=_stored_classic(member.classic),
     )
     return record(ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member.member_id), value, _VERSION)
 
@@ -175,6 +178,7 @@ def _replay_member(group: ConsumerGroup, member_id: str, value: bytes | None) ->
             topics=frozenset(stored.subscribed_topic_names),
             pattern=stored.subscribed_topic_regex or None,
             assignor=stored.server_assignor,
+            classic=_read_classic(stored.classic_member_metadata),
         )
     )
 
@@ -196,6 +200,21 @@ def _replay_current(group: ConsumerGroup, member_id: str, value: bytes | None) -
             assigned=_read(stored.assigned_partitions, stored.member_epoch),
             revoking=_read(stored.partitions_pending_revocation, stored.member_epoch),
         )
+    )
+
+
+def _stored_classic(classic: ClassicMember | None) -> ClassicMemberMetadata | None:
+    if classic is None:
+        return None
+    protocols = [ClassicProtocol(name=name, metadata=metadata) for name, metadata in classic.protocols]
+    return ClassicMemberMetadata(session_timeout_ms=classic.session_timeout_ms, supported_protocols=protocols)
+
+
+def _read_classic(stored: ClassicMemberMetadata | None) -> ClassicMember | None:
+    if stored is None:
+        return None
+    return ClassicMember(
+        stored.session_timeout_ms, tuple((each.name, each.metadata) for each in stored.supported_protocols)
     )
 
 

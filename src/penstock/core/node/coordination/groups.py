@@ -86,6 +86,7 @@ def group_settings(settings: BrokerSettings) -> GroupSettings:
         consumer_session_timeout_ms=settings["group.consumer.session.timeout.ms"],
         consumer_heartbeat_interval_ms=settings["group.consumer.heartbeat.interval.ms"],
         consumer_members_max=settings["group.consumer.max.size"],
+        consumer_migration_policy=settings["group.consumer.migration.policy"].lower(),
         consumer_assignors=tuple(settings["group.consumer.assignors"]),
         consumer_assignment_interval_ms=lambda: settings["group.consumer.assignment.interval.ms"],
         share_session_timeout_ms=settings["group.share.session.timeout.ms"],

@@ -174,6 +174,7 @@ BROKER: Final = (
         group.consumer.assignors
         group.consumer.heartbeat.interval.ms
         group.consumer.max.size
+        group.consumer.migration.policy
         group.consumer.session.timeout.ms
         penstock.replica.silent.time.max.ms
         penstock.open.files.max

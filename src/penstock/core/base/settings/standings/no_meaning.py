@@ -134,13 +134,12 @@ BROKER: Final = (
         """,
     ),
     (
-        "a group changes its kind when all of its members have gone; all have the same intervals; no patterns yet",
+        "all groups have the same intervals; patterns are matched again when topics change",
         """
         group.coordinator.rebalance.protocols
         group.consumer.max.assignment.interval.ms
         group.consumer.max.heartbeat.interval.ms
         group.consumer.max.session.timeout.ms
-        group.consumer.migration.policy
         group.consumer.min.assignment.interval.ms
         group.consumer.min.heartbeat.interval.ms
         group.consumer.min.session.timeout.ms
