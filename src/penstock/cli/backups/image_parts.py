@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator, Set
+from itertools import islice
 from typing import Final
 
 from penstock.client.metadata_log import Metadata
 from penstock.core.base.settings.classify import classify
 from penstock.core.log.names import METADATA_TOPIC
-from penstock.core.metadata.fold import fold
+from penstock.core.metadata.fold import Fold, fold
+from penstock.core.metadata.framing import decode_record, encode_record
 from penstock.core.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE, Image
-from penstock.core.node.quorum.snapshot_files import SnapshotFiles, file_name
-from penstock.core.raft.checkpoint import snapshot_head
+from penstock.core.metadata.levels import level_of
+from penstock.core.metadata.snapshot import image_records
+from penstock.core.node.quorum.snapshot_files import RECORDS_PER_BATCH_MAX
+from penstock.core.raft.checkpoint import snapshot_foot, snapshot_head
 from penstock.core.raft.history import VoterHistory
-from penstock.core.raft.ids import LogEnd, Snapshot, SnapshotId
+from penstock.core.raft.ids import LogEnd, SnapshotId
+from penstock.core.records.batch import iterate_headers, read_header
+from penstock.core.records.build import build_batch
+from penstock.core.records.record import iterate
 from penstock.core.wire.schema import StoredRecord
 from penstock.core.wire.stored.cluster_metadata import (
     ConfigRecord,
@@ -23,7 +28,6 @@ from penstock.core.wire.stored.cluster_metadata import (
     RemoveTopicRecord,
     RemoveUserScramCredentialRecord,
 )
-from penstock.shell.blocking import run_blocking
 
 STATE_TOPICS: Final = frozenset(
     {METADATA_TOPIC, "__consumer_offsets", "__transaction_state", "__share_group_state", "__remote_log_metadata"}
@@ -78,23 +82,24 @@ def _folded(image: Image, records: list[StoredRecord]) -> Image:
 
 
 def encode(metadata: Metadata, now_ms: int) -> bytes:
-    """A snapshot in Kafka's format, which its own tools can read."""
-    snapshot_id = _snapshot_id(metadata.end)
-    head = snapshot_head(VoterHistory(), snapshot_id, now_ms, now_ms)
-    with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
-        run_blocking(SnapshotFiles(folder).write(snapshot_id, head, metadata.image, now_ms))
-        with open(os.path.join(folder, file_name(snapshot_id)), "rb") as file:
-            return file.read()
+    """A snapshot in Kafka's format, which its own tools can read. It may hold secrets, and is in no file before it is
+    where it belongs."""
+    image, snapshot_id = metadata.image, SnapshotId(metadata.end.offset, metadata.end.epoch)
+    found = snapshot_head(VoterHistory(), snapshot_id, now_ms, now_ms)
+    offset, level = read_header(found).next_offset, level_of(image.features)
+    records = image_records(image)
+    while values := [encode_record(each, level) for each in islice(records, RECORDS_PER_BATCH_MAX)]:
+        batch = [(None, value, (), now_ms) for value in values]
+        found += build_batch(batch, base_offset=offset, leader_epoch=snapshot_id.epoch)
+        offset += len(values)
+    return bytes(found + snapshot_foot(snapshot_id, offset, now_ms))
 
 
 def decode(data: bytes, end: LogEnd) -> Metadata:
-    snapshot_id = _snapshot_id(end)
-    with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
-        with open(os.path.join(folder, file_name(snapshot_id)), "wb") as file:
-            file.write(data)
-        loaded = run_blocking(SnapshotFiles(folder).load(Snapshot(snapshot_id, len(data))))
-    return Metadata(loaded.image, end)
-
-
-def _snapshot_id(end: LogEnd) -> SnapshotId:
-    return SnapshotId(end.offset, end.epoch)
+    """What was encoded; whoever read it has verified it."""
+    found = Fold(Image(), end.offset - 1)
+    for at, header in iterate_headers(data):
+        if not header.is_control:
+            for record in iterate(data, at):
+                found.apply(decode_record(record.value or b""))
+    return Metadata(found.finish(), end)
