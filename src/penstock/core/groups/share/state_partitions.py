@@ -38,10 +38,13 @@ class StatePartitions:
         return not (self.initializing or self.initialized or self.deleting)
 
     def missing(self, wanted: Topics, retry_before_ms: int) -> Topics:
-        """What of these partitions nobody has begun to set up, or nobody has finished for long."""
+        """What of these partitions nobody has begun to set up, or nobody has finished for long. What is being deleted
+        waits for that: the one might come after the other."""
         is_fresh = self.written_ms > retry_before_ms
         found = {}
         for topic_id, (name, partitions) in wanted.items():
+            if is_fresh and topic_id in self.deleting:
+                continue
             left = partitions - _of(self.initialized, topic_id)
             if is_fresh:
                 left -= _of(self.initializing, topic_id)
@@ -55,7 +58,13 @@ class StatePartitions:
         return StatePartitions(_plus(self.initializing, topics), self.initialized, deleting)
 
     def finished(self, topics: Topics) -> StatePartitions:
-        return StatePartitions(_minus(self.initializing, topics), _plus(self.initialized, topics), self.deleting)
+        """What was to be deleted meanwhile does not count."""
+        known = {
+            topic_id: Named(name, partitions & _of(self.initializing, topic_id))
+            for topic_id, (name, partitions) in topics.items()
+            if topic_id in self.initializing
+        }
+        return StatePartitions(_minus(self.initializing, known), _plus(self.initialized, known), self.deleting)
 
     def failed(self, topics: Topics) -> StatePartitions:
         return StatePartitions(_minus(self.initializing, topics), self.initialized, self.deleting)
