@@ -2,6 +2,8 @@
 
 import json
 
+from penstock.client.api_difference import CONTROLLER_ONLY, NOT_EXPLAINED, beside_kafka
+from penstock.core.wire.api_table import APIS
 from tests.cli.running import Shell
 from tests.waiting import wait_until
 
@@ -26,6 +28,26 @@ def test_versions_of_every_api(penstock: Shell) -> None:
     assert (rows["Produce"]["key"], rows["Produce"]["oldest"]) == (0, 0)
     assert rows["Fetch"]["newest"] >= rows["Fetch"]["our_oldest"]
     assert "CreateTopics" in penstock("cluster", "api-versions", "--broker", "1").out
+
+
+def test_what_differs_from_kafka_is_explained(penstock: Shell) -> None:
+    rows = json.loads(penstock("cluster", "api-versions", "--diff", "kafka-4.3", "-o", "json").out)
+    differing = {row["api"]: (row["kafka-4.3"], row["offered"]) for row in rows}
+    assert differing.get("SaslHandshake", ("0-1", "1-1")) == ("0-1", "1-1")
+    assert not differing.keys() & {"Produce", "Fetch", "ConsumerGroupHeartbeat", "JoinGroup"}
+    assert NOT_EXPLAINED not in [row["why"] for row in rows]
+    assert penstock("cluster", "api-versions", "--diff", "kafka-3.0").code == 2
+
+
+def test_only_what_differs_is_shown_and_what_nobody_explained_stands_out() -> None:
+    assert len([key for key in APIS if key not in CONTROLLER_ONLY]) == 77
+    assert APIS.keys() >= CONTROLLER_ONLY
+    missing = {row.key: row for row in beside_kafka({1: range(4, 18)})}
+    assert (missing[1].kafka, missing[1].offered, missing[1].why) == ("4-18", "4-17", NOT_EXPLAINED)
+    assert (missing[0].kafka, missing[0].offered) == ("0-13", None)
+
+    unstable = {row.key: row.why for row in beside_kafka({22: range(7)})}
+    assert unstable[22] == "unstable.api.versions.enable is set"
 
 
 def test_settings_of_a_topic_are_shown_changed_and_forgotten(penstock: Shell) -> None:

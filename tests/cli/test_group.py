@@ -8,6 +8,10 @@ from confluent_kafka import Consumer
 
 from penstock.cli import group_reading
 from penstock.client.blocking import Client
+from penstock.core.wire.api.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from penstock.core.wire.api.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from tests.cli.running import KEPT, Shell
 from tests.waiting import wait_until
@@ -208,3 +212,37 @@ def test_a_share_group_is_described_moved_and_deleted(penstock: Shell, ten: str,
     assert offsets(penstock, "shares") == {}
     assert penstock("group", "delete", "shares", "--execute").code == 0
     assert "shares" not in penstock("group", "list").out
+
+
+def test_who_holds_a_group_up_is_named(penstock: Shell, ten: str, cluster: Any) -> None:
+    def beat(member: str, epoch: int = 0) -> bool:
+        is_joining = epoch == 0
+        request = ConsumerGroupHeartbeatRequest(
+            group_id="held",
+            member_id=member,
+            member_epoch=epoch,
+            rebalance_timeout_ms=60_000 if is_joining else -1,
+            subscribed_topic_names=[ten] if is_joining else None,
+            topic_partitions=[] if is_joining else None,
+        )
+        with Client(cluster.bootstrap) as client:
+            answer = client.retry(
+                lambda: client.ask(request, ConsumerGroupHeartbeatResponse, node=client.coordinator("held"))
+            )
+        assert isinstance(answer, ConsumerGroupHeartbeatResponse)
+        return not answer.error_code
+
+    def is_held_up() -> bool:
+        """The assignment with both of them is made by a heartbeat, some time after the last one was."""
+        beat("late")
+        described.update(json.loads(penstock("group", "describe", "held", "-o", "json").out))
+        return bool(described["held_up_by"])
+
+    described: dict[str, Any] = {}
+    wait_until(lambda: beat("first"), what="the first member")
+    wait_until(is_held_up, what="a member that others wait for")
+    assert [each.split()[0] for each in described["held_up_by"]] == ["first"]
+    assert described["rebalancing"].startswith("1 of 2 members")
+    assert "first (" in penstock("group", "describe", "held").out
+    for member in ("first", "late"):
+        beat(member, -1)

@@ -1,5 +1,6 @@
 """`penstock cluster`: who is in the cluster, how it is, what it speaks, and what is moved in it."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -15,12 +16,20 @@ from penstock.cli.cluster_voters import add_voter, remove_voter
 from penstock.cli.output import Output, bytes_text, print_facts, print_json, print_rows, print_table
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
 from penstock.client.admin import Admin
+from penstock.client.api_difference import beside_kafka
 from penstock.client.metadata import NO_NODE
 from penstock.client.quorum import known_quorum
 from penstock.core.wire.api_table import APIS
 from penstock.core.wire.registry import api_name
 
 app = typer.Typer(help="Look at the cluster, and move what is in it.", no_args_is_help=True)
+
+
+class Peer(StrEnum):
+    """What a broker may be compared with."""
+
+    KAFKA_4_3 = "kafka-4.3"
+
 
 BROKER_COLUMNS = ("broker", "address", "rack", "controller", "data", "partitions", "size")
 
@@ -69,6 +78,9 @@ def info(
 @app.command("api-versions")
 def api_versions(
     broker: Annotated[int | None, typer.Option(help="The broker to ask; any if left out.")] = None,
+    diff: Annotated[
+        Peer | None, typer.Option(help="Only what differs from what a broker of that kind offers, and why.")
+    ] = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     output: OutputOption = Output.TABLE,
     timeout: Timeout = TIMEOUT_SECONDS,
@@ -76,6 +88,9 @@ def api_versions(
     """Show which version of each API a broker speaks, beside the ones this client knows."""
     with connect(bootstrap, timeout) as client:
         offered = Admin(client).api_versions(broker)
+    if diff is not None:
+        print_rows(output, ("key", "api", diff.value, "offered", "why"), beside_kafka(offered))
+        return
     rows = []
     for key, versions in sorted(offered.items()):
         ours = APIS.get(key)

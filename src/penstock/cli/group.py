@@ -65,12 +65,14 @@ def describe(
         "coordinator": group.coordinator,
         "members": len(group.members),
         "lag": sum(row[4] for row in rows if row[4] is not None),
+        "rebalancing": group.progress.why,
+        "held_up_by": list(group.progress.held_up_by),
     }
     if output is Output.JSON:
         keys = [column.replace(" ", "_") for column in OFFSET_COLUMNS]
         print_json(facts | {"offsets": [dict(zip(keys, row, strict=True)) for row in rows]})
         return
-    print_facts(output, facts)
+    print_facts(output, facts | {"held_up_by": ", ".join(group.progress.held_up_by) or None})
     print()
     print_table(OFFSET_COLUMNS, rows)
 

@@ -74,7 +74,7 @@ EXAMPLES: Final = {
     "cert ca": "penstock cert ca --dir certs",
     "cert issue": "penstock cert issue node-1 --host localhost --host host1 --dir certs",
     "cluster info": "penstock cluster info",
-    "cluster api-versions": "penstock cluster api-versions --broker 1",
+    "cluster api-versions": "penstock cluster api-versions --diff kafka-4.3",
     "cluster health": "penstock cluster health --wait --timeout 60",
     "cluster quorum": "penstock cluster quorum",
     "cluster add-voter": "penstock cluster add-voter 4 host4:9093",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from penstock.client.blocking import Client
 from penstock.client.errors import ClientError, check
 from penstock.client.everybody import Silent, ask_everybody
+from penstock.client.group_progress import SETTLED, Progress, of_classic, of_consumers
 from penstock.client.metadata import TopicPartition
 from penstock.client.offsets import by_topic
 from penstock.core.base.errors import ErrorCode
@@ -55,6 +56,7 @@ class Group(NamedTuple):
     assignor: str
     coordinator: int
     members: tuple[Member, ...]
+    progress: Progress = SETTLED
 
 
 class Commit(NamedTuple):
@@ -108,7 +110,8 @@ class Groups:
         # Only the consumers' own protocol says which partitions an assignment holds.
         readable = group.protocol_type == "consumer"
         members = (_classic_member(member, readable) for member in group.members)
-        return Group(name, group.group_state, "classic", group.protocol_data, node, tuple(sorted(members)))
+        progress = of_classic(group.group_state)
+        return Group(name, group.group_state, "classic", group.protocol_data, node, tuple(sorted(members)), progress)
 
     def _describe_consumer(self, name: str) -> Group:
         node = self._client.coordinator(name)
@@ -129,7 +132,8 @@ class Groups:
             )
             for member in group.members
         )
-        return Group(name, group.group_state, "consumer", group.assignor_name, node, tuple(sorted(members)))
+        shown, progress = tuple(sorted(members)), of_consumers(group)
+        return Group(name, group.group_state, "consumer", group.assignor_name, node, shown, progress)
 
     def _describe_share(self, name: str) -> Group:
         node = self._client.coordinator(name)
