@@ -1,4 +1,4 @@
-"""`penstock audit`: who changed what, and who was refused, as nodes keep it in a topic of its own."""
+"""`penstock audit trail`: who changed what, and who was refused, as nodes keep it in a topic of its own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from penstock.cli import audit_counts
 from penstock.cli.arguments import timestamp_ms
 from penstock.cli.output import Output, json_text
 from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, OutputOption, Timeout, connect
@@ -21,11 +22,14 @@ from penstock.client.offsets import NO_OFFSET, edges, list_offsets
 from penstock.client.reading import Reader
 from penstock.core.base.errors import ErrorCode
 
-app = typer.Typer(help="Look at who changed what, and who was refused.", no_args_is_help=True)
+app = typer.Typer(help="Who changed what, and whether what was written is there.", no_args_is_help=True)
 
 TRAIL: Final = TopicPartition("__penstock_audit", 0)
 AGAIN_S: Final = 1.0
 EVENTS: Final = ("change", "refused", "authentication")
+
+app.command("run")(audit_counts.run)
+app.command("report")(audit_counts.report)
 
 
 @app.command()

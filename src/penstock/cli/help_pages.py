@@ -42,6 +42,8 @@ EXAMPLES: Final = {
     "token list": "penstock token list --owner alice",
     "token renew": "penstock token renew ID --for 12h",
     "token expire": "penstock token expire ID --execute",
+    "audit run": "penstock audit run orders payments --book audit.db --html audit.html",
+    "audit report": "penstock audit report --book audit.db -o json",
     "audit trail": "penstock audit trail --since 1h --event refused",
     "quota list": "penstock quota list",
     "quota set": "penstock quota set --user alice --produce 10M --fetch 20M",
