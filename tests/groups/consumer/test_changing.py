@@ -153,7 +153,53 @@ def test_a_group_goes_to_the_other_kind_and_back() -> None:
     go_on(world, old, rounds=4)
     assert (kind_of(world), state_of(world), old.count) == ("classic", "Stable", 4)
     assert old.generation > epoch
-    assert ErrorCode.UNKNOWN_MEMBER_ID not in old.codes
+    assert not {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION} & {*old.codes}
+
+
+def test_who_waits_for_a_generation_hears_that_the_group_is_another_one() -> None:
+    world = World()
+    first = ClassicPlayer(world, {"orders"})
+    first.beat()
+    assert world.unanswered()
+    Player(world, {"orders"}).beat()
+    assert not world.unanswered()
+    first.beat()
+    assert first.codes[1] is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_members_keep_what_they_have_where_an_assignment_was_given_up() -> None:
+    """The coordinator has forgotten it; cooperative members have said it when they joined."""
+    world = World()
+    one, two = ClassicPlayer(world, {"orders"}), ClassicPlayer(world, {"orders"})
+    go_on(world, one, two, rounds=8)
+    third, fourth = ClassicPlayer(world, {"orders"}), ClassicPlayer(world, {"orders"})
+    for player in (third, one, two, fourth):
+        player.beat()
+    group: Any = world.shard.groups[GROUP]
+    assert not any(member.assignment for member in group.members.values())
+    new = Player(world, {"orders"})
+    new.beat()
+    assert (kind_of(world), one.count + two.count) == ("consumer", 4)
+    assert max(held_by([one, two, new]).values()) == 1
+
+
+def test_sessions_go_on_through_a_change() -> None:
+    world = World()
+    old, new = ClassicPlayer(world, {"orders"}), Player(world, {"orders"})
+    go_on(world, old, rounds=4)
+    go_on(world, new, rounds=8)
+    assert new.count == 4
+    world = World()
+    one = ClassicPlayer(world, {"orders"}, instance="i1")
+    former = Player(world, {"orders"}, instance="i2")
+    go_on(world, one, former, rounds=8)
+    former.leave(-2)
+    back = ClassicPlayer(world, {"orders"}, instance="i2")
+    back.beat()
+    world.wait(100)
+    assert (kind_of(world), state_of(world)) == ("classic", "Stable")
+    go_on(world, back, rounds=8)
+    assert back.count == 4
 
 
 def commit(world: World, player: ClassicPlayer, generation: int) -> int:

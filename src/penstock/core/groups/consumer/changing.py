@@ -185,7 +185,8 @@ def _given(group: ClassicGroup, member: Member) -> list[ConsumerProtocolAssignme
 
 def _classic(turn: Turn, group: ConsumerGroup) -> ClassicGroup:
     after = ClassicGroup(group.group_id, turn.now_ms)
-    after.generation = group.epoch
+    # Nobody has had a later epoch: who is at this one is told to join again, and keeps what he has until he does.
+    after.generation = group.assignment_epoch
     for each in group.members.values():
         assert each.classic is not None, "only they are left"
         member = Member(
