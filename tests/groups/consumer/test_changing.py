@@ -150,6 +150,8 @@ def test_a_group_goes_to_the_other_kind_and_back() -> None:
     assert sorted(each.member_type for each in described.groups[0].members) == [0, 1]
     epoch = old.generation
     new.leave()
+    world.wait(100)
+    assert (kind_of(world), state_of(world)) == ("classic", "PreparingRebalance")
     go_on(world, old, rounds=4)
     assert (kind_of(world), state_of(world), old.count) == ("classic", "Stable", 4)
     assert old.generation > epoch
