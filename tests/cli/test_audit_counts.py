@@ -116,13 +116,14 @@ def test_what_is_planted_is_seen_without_a_book(
 
 @pytest.mark.parametrize(("fault", "kind"), [(lose_the_end, "missing"), (double, "changed"), (swap, "changed")])
 def test_what_only_the_book_knows_is_found(
-    audit: Callable[..., Result], broker: Broker, fault: Callable[[Batches], None], kind: str
+    audit: Callable[..., Result], broker: Broker, tmp_path: Path, fault: Callable[[Batches], None], kind: str
 ) -> None:
     write(broker, idempotent=False)
     assert audit().code == 0
     plant(broker, fault)
-    told = audit()
+    told = audit("--metrics", tmp_path / "audit.prom")
     assert told.code == 1
+    assert f'penstock_audit_gaps{{kind="{kind}"}} 1\n' in (tmp_path / "audit.prom").read_text()
     assert told.err.startswith(f"{kind}: orders-0 [")
     assert told.err.endswith("it does NOT add up\n")
 

@@ -37,6 +37,10 @@ def election(name: str, slow: int) -> dict[str, str]:
     }
 
 
+def audited(gaps: str, sums: str) -> dict[str, str]:
+    return {f'penstock_audit_gaps{{{ON},kind="missing"}}': gaps, f"penstock_audit_differing_sums{{{ON}}}": sums}
+
+
 GROUP: Final = 'consumergroup="g",topic="t"'
 WEEK_MS: Final = 7 * 24 * 3600 * 1000
 CASES: Final = {
@@ -65,6 +69,7 @@ CASES: Final = {
     "IsrStorm": one("kafka_server_replicamanager_isrshrinks_total", "0+5x30", "0x5 10000x30", minutes=25),
     # Nor is a deployment that takes three minutes.
     "RebalanceStorm": one("penstock_group_rebalances_total", "0+8x30", "0+8x3 24x30", minutes=25),
+    "AuditGap": Case(audited("0 1x20", "0x20"), audited("0x20", "0x20")),
     "DeadLettersGrowing": one("penstock_dead_letters_total", "0x10 3x20", "3x20", minutes=12),
     "CertificateExpiresSoon": one(
         "strimzi_certificate_expiration_timestamp_ms", f"{WEEK_MS}x20", f"{3 * WEEK_MS}x20", 'type="SSL"'
@@ -72,6 +77,7 @@ CASES: Final = {
 }
 PARTITIONS: Final = "penstock_partition_leaderless_seconds"
 MORE: Final = {
+    "AuditGap": (Case(audited("0x20", "0 2x20"), audited("0 1 0x20", "0x20")),),
     "SlowElection": (
         Case(election(PARTITIONS, 2), election(PARTITIONS, 0), 12),
         one("penstock_controller_missing_seconds", "0 0 8x20", "0 0 2 0x20"),

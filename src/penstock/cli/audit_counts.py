@@ -13,6 +13,7 @@ from penstock.cli.session import DEFAULT_BOOTSTRAP, TIMEOUT_SECONDS, Bootstrap, 
 from penstock.cli.talk import Refused, say
 from penstock.client.audit.book import Book
 from penstock.client.audit.logs import Log, audited_topics, count_topic
+from penstock.client.audit.metrics import write_metrics
 from penstock.client.audit.page import page
 from penstock.client.audit.sinks import sums
 
@@ -31,6 +32,9 @@ def run(
         bool, typer.Option("--only-new", help="Do not count again what the book has; only that it is still there.")
     ] = False,
     html: Html = None,
+    metrics: Annotated[
+        Path | None, typer.Option("--metrics", metavar="FILE", help="Also as metrics, for a textfile collector.")
+    ] = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     output: OutputOption = Output.TABLE,
     timeout: Timeout = TIMEOUT_SECONDS,
@@ -45,6 +49,8 @@ def run(
             logs = [log for topic in chosen for log in count_topic(client, topic, kept, is_only_new=only_new)]
             facts = _facts(logs, [] if topics else [one._asdict() | {"adds_up": one.adds_up} for one in sums(client)])
             kept.keep(facts["at_ms"], facts)
+    if metrics is not None:
+        write_metrics(metrics, facts)
     _end(facts, book, html, output)
 
 
