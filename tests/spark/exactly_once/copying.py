@@ -141,7 +141,8 @@ class Copy:
         """No part of a batch that is on record was aborted. Only where no transaction has timed out, and nobody came
         late: then it is written again."""
         with Client(self._broker.bootstrap) as client:
-            for record in map(decoded, self._read(COMMIT_TOPIC, COMMIT_PARTITIONS)):
+            # What has no value is the mark of a driver that read up to there.
+            for record in map(decoded, filter(None, self._read(COMMIT_TOPIC, COMMIT_PARTITIONS))):
                 for part in record.parts:
                     where = Place(part.place.topic, part.place.partition)
                     end = list_offsets(client, {where: LATEST})[where].offset
