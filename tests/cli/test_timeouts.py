@@ -29,7 +29,7 @@ def silent() -> Iterator[str]:
 
 def test_nearly_all_commands_of_a_running_cluster_have_one() -> None:
     asking = {words for words in EXAMPLES if "bootstrap" in {each.name for each in COMMANDS[words].params}}
-    assert asking - set(WITH_TIMEOUT) <= {"pipeline run", "pipeline explain", "registry", "console"}
+    assert asking - set(WITH_TIMEOUT) <= {"pipeline run", "pipeline lake", "pipeline explain", "registry", "console"}
 
 
 @pytest.mark.slow  # A tenth of a second each, and there are many.

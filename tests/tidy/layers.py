@@ -71,7 +71,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     # Reading as a member of a group is left to a client that has been doing it for years.
     "cli": frozenset({"typer", "rich", "click", "confluent_kafka", "obstore"}),
     "spark": frozenset(
-        {"pyspark", "pyarrow", "numpy", "pandas", "confluent_kafka", "typer", "rich", "fastavro", "google"}
+        {"pyspark", "pyarrow", "numpy", "pandas", "confluent_kafka", "typer", "rich", "fastavro", "google", "deltalake"}
     ),
     "api": frozenset({"confluent_kafka"}),
     "services": frozenset({"confluent_kafka", "uvicorn", "starlette", "jinja2"}),

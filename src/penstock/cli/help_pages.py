@@ -111,6 +111,7 @@ EXAMPLES: Final = {
     "pipeline show": "penstock pipeline show payments --from pipelines.py",
     "pipeline explain": "penstock pipeline explain payments --from pipelines.py",
     "pipeline run": "penstock pipeline run payments billing --from pipelines.py --once",
+    "pipeline lake": "penstock pipeline lake orders --to lake/orders --by day",
     "pipeline stop": "penstock pipeline stop payments",
     "pipeline status": "penstock pipeline status",
     "pipeline verify": "penstock pipeline verify payments --from pipelines.py",

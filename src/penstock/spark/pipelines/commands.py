@@ -18,6 +18,7 @@ import typer
 
 from penstock.client.errors import ClientError
 from penstock.client.pipeline_runs import Registry, Run, State
+from penstock.spark.lake.places import By
 from penstock.spark.pipelines.cluster import Cluster
 from penstock.spark.pipelines.discovery import find, find_all
 from penstock.spark.pipelines.showing import (
@@ -54,6 +55,16 @@ app = typer.Typer(help="Declared pipelines on Spark: list, show, run, watch, sto
 class Output(StrEnum):
     TABLE = "table"
     JSON = "json"
+
+
+class TableFormat(StrEnum):
+    DELTA = "delta"
+
+
+class ValueFormat(StrEnum):
+    AVRO = "avro"
+    JSON = "json"
+    PROTOBUF = "protobuf"
 
 
 Name = Annotated[str, typer.Argument(help="The pipeline.")]
@@ -161,6 +172,53 @@ def run(
     settings = running.Settings(there.bootstrap, master, once, checkpoints, verbose, there.settings)
     with _watcher(output) as watch:
         running.run_together(pipelines, settings, watch)
+
+
+@app.command()
+def lake(
+    context: typer.Context,
+    topic: Annotated[str, typer.Argument(help="The topic.")],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="PLACE", help="The table: a folder, or s3://BUCKET/PATH.", show_default="lake/TOPIC"
+        ),
+    ] = None,
+    format_: Annotated[TableFormat, typer.Option("--format", help="What the table is.")] = TableFormat.DELTA,
+    by: Annotated[By, typer.Option("--by", help="How it is cut by the time of its records.")] = By.DAY,
+    every: Annotated[float, typer.Option("--every", metavar="SECONDS", help="When a batch begins.")] = 60.0,
+    once: Annotated[bool, typer.Option("--once", help="Do what is there, then end.")] = False,
+    registry: Annotated[
+        str | None, typer.Option("--registry", metavar="URL", help="Columns of their own for values of this registry.")
+    ] = None,
+    value_format: Annotated[ValueFormat, typer.Option("--value-format", help="What the registry's values are.")] = (
+        ValueFormat.AVRO
+    ),
+    name: Annotated[
+        str | None, typer.Option("--name", help="The name to stop and watch it by.", show_default="lake-TOPIC")
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="A setting of the store; may be repeated."),
+    ] = None,
+    master: Master = None,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    checkpoints: Checkpoints = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show Spark's own account of failures.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Keep a topic as a table: each record once, from offset 0 on, whatever is killed."""
+    from penstock.spark.pipelines import laking, running
+
+    assert format_ is TableFormat.DELTA, "there is no other"
+    laking.check_installed()
+    place = laking.place_of(to or f"lake/{topic}")
+    source = laking.registry_of(registry, value_format.value)
+    pipeline = laking.lake_of(topic, place, by, every, laking.options_of(option or ()), source, once, name)
+    there = _cluster(context, bootstrap)
+    settings = running.Settings(there.bootstrap, master, once, checkpoints, verbose, there.settings)
+    with _watcher(output) as watch:
+        running.run(laking.prepared(pipeline, settings), settings, watch)
 
 
 @app.command()

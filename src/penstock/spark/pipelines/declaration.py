@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from penstock.core.delivery.dead_letter import SUFFIX
 from penstock.core.delivery.policy import RetryPolicy
+from penstock.spark.lake.places import By
 from penstock.spark.typed.declaration import FORMATS, FormatName, Registry
 
 if TYPE_CHECKING:
@@ -194,7 +195,20 @@ class CallSink:
     function: Callable[[Frame, int], None]
 
 
-Sink = TopicSink | ParquetSink | TableSink | ConsoleSink | CallSink
+@dataclass(frozen=True)
+class LakeSink:
+    """Each record becomes a row of a Delta table, once, whatever is killed or started again.
+
+    The pipeline has one source of one topic, and its rows say which records they were: the columns of a topic, or
+    those beside decoded fields. `options` are those of the store, such as `AWS_ENDPOINT_URL`.
+    """
+
+    path: str
+    by: By = By.DAY
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+Sink = TopicSink | ParquetSink | TableSink | ConsoleSink | CallSink | LakeSink
 
 
 @dataclass(frozen=True)
@@ -242,7 +256,16 @@ class Pipeline:
         for source in self.sources:
             if not source.topics or not all(source.topics):
                 raise Misdeclared(f"pipeline {self.name}: a source names no topic")
+        _check_lake(self)
         _check_transform(self)
+
+
+def _check_lake(pipeline: Pipeline) -> None:
+    """Positions in a table are those of one topic."""
+    if any(isinstance(sink, LakeSink) for sink in pipeline.sinks) and (
+        len(pipeline.sources) > 1 or len(pipeline.sources[0].topics) > 1
+    ):
+        raise Misdeclared(f"pipeline {pipeline.name}: a lake's table holds one topic, and there are several")
 
 
 def _check_name(name: str) -> None:

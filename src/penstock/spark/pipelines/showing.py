@@ -13,6 +13,7 @@ from penstock.spark.pipelines.declaration import (
     CallSink,
     ConsoleSink,
     Json,
+    LakeSink,
     ParquetSink,
     PerRecord,
     Pipeline,
@@ -110,6 +111,8 @@ def sink_text(sink: Sink) -> str:
             return f"Parquet files in {sink.path}"
         case TableSink():
             return f"table {sink.table}"
+        case LakeSink():
+            return f"Delta table in {sink.path}, by {sink.by.value}"
         case ConsoleSink():
             return "console"
         case CallSink():

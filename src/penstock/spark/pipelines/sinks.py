@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.spark.pipelines.cluster import Cluster
+from penstock.spark.pipelines.cluster import Cluster, cluster_of
 from penstock.spark.pipelines.declaration import (
     ORIGIN_COLUMNS,
     CallSink,
     ConsoleSink,
+    LakeSink,
     ParquetSink,
     Pipeline,
     TableSink,
@@ -53,10 +54,22 @@ def _write(
             writer.parquet(f"{sink.path.rstrip('/')}/batch={number}")
         case TableSink():
             frame.write.mode("append").saveAsTable(sink.table)
+        case LakeSink():
+            _to_lake(pipeline, sink, frame, number, cluster)
         case ConsoleSink():
             frame.show(sink.rows, truncate=False)
         case CallSink():
             sink.function(frame, number)
+
+
+def _to_lake(pipeline: Pipeline, sink: LakeSink, frame: DataFrame, number: int, cluster: Cluster) -> None:
+    from penstock.spark.lake.places import Place
+    from penstock.spark.lake.writing import write_batch
+    from penstock.spark.pipelines.laking import origin_of
+
+    source = pipeline.sources[0]
+    origin, partitions = origin_of(source.topics[0], cluster_of(source, cluster))
+    write_batch(frame, number, Place(sink.path, sink.options), origin, sink.by, partitions)
 
 
 def topic_option(sink: TopicSink) -> dict[str, str]:
