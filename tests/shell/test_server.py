@@ -47,6 +47,20 @@ def test_a_node_serves_on_either_loop(
     run(test, loop)
 
 
+def test_nothing_happens_to_a_node_that_was_closed(tmp_path: Path) -> None:
+    """A timer that fires late, or a connection that is lost then, would ask a disk that is gone."""
+    happened: list[str] = []
+
+    async def test() -> None:
+        async with hosted(tmp_path) as host:
+            host.server.turn(lambda: happened.append("before"))
+        host.close()
+        host.server.turn(lambda: happened.append("after"))
+
+    run(test, asyncio.SelectorEventLoop)
+    assert happened == ["before"]
+
+
 @each_way
 @pytest.mark.parametrize("size", [1, GATHERED_BYTES_MAX // 2, GATHERED_BYTES_MAX])
 def test_a_small_answer_leaves_in_one_piece_whatever_it_is_made_of(

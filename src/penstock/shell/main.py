@@ -182,6 +182,7 @@ class Host:
         self._encryption.close()
         for _, bound in (*self._sockets, *self._quorum_sockets):
             bound.close()
+        self.server.close()
         self.disk.close()
         self._lock.release()
 

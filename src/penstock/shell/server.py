@@ -35,9 +35,18 @@ class Server:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at_ms = 0
         self._is_ticking_soon = False
+        self._is_closed = False
+
+    def close(self) -> None:
+        """No turn begins from now on: what a late timer or a lost connection asks for has no disk any more."""
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
 
     def turn(self, event: Callable[[], None]) -> None:
         """One event from outside the sockets."""
+        if self._is_closed:
+            return
         self.begin()
         event()
         self.finish()
