@@ -71,6 +71,8 @@ def test_typed_values_go_in_and_come_out(
     assert run(rest, "produce", topic, "--schema", "latest", *at, input=json.dumps(value))[0] == 0
     out = run(rest, "consume", topic, "--schema", *at)[1]
     assert [json.loads(line) for line in out.splitlines()] == [value, value]
+    code, out, said = run(rest, "query", f'select id, count(*) n from "{topic}" group by 1', *at, "-o", "json")
+    assert (code, said, json.loads(out)) == (0, "", {"id": value["id"], "n": 2})
     code, _, said = run(rest, "produce", topic, "--schema", "latest", *at, input='{"id": "not a number"}')
     assert code == 1
     assert "does not fit its schema" in said

@@ -69,7 +69,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "schemas": frozenset({"avro", "fastavro", "google", "jsonschema_rs", "proto_schema_parser", "antlr4"}),
     "testing": frozenset({"pytest"}),
     # Reading as a member of a group is left to a client that has been doing it for years.
-    "cli": frozenset({"typer", "rich", "click", "confluent_kafka", "obstore"}),
+    "cli": frozenset({"typer", "rich", "click", "confluent_kafka", "obstore", "duckdb", "pyarrow", "deltalake"}),
     "spark": frozenset(
         {"pyspark", "pyarrow", "numpy", "pandas", "confluent_kafka", "typer", "rich", "fastavro", "google", "deltalake"}
     ),

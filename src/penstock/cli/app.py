@@ -27,6 +27,7 @@ from penstock.cli import (
     group,
     plain,
     produce,
+    query,
     quota,
     schema,
     session,
@@ -214,6 +215,7 @@ for _command in plain.COMMANDS:
 app.add_typer(topic.app, name="topic")
 app.command("produce")(produce.produce)
 app.command("consume")(consume.consume)
+app.command("query")(query.query)
 app.add_typer(group.app, name="group")
 app.add_typer(txn.app, name="txn")
 app.add_typer(dlq.app, name="dlq")

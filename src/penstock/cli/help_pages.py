@@ -13,6 +13,7 @@ EXAMPLES: Final = {
     "console": "penstock console -b 127.0.0.1:9092 --port 8080",
     "produce": "echo 'k1:hello' | penstock produce greetings --key-separator :",
     "consume": "penstock consume orders --from 15m --follow --format '{offset} {key}: {value}'",
+    "query": "penstock query 'select city, count(*) from orders group by 1' --from 1h",
     "apply": "penstock apply -f cluster.yaml --dry-run",
     "doctor": "penstock doctor --window 10",
     "top": "penstock top --once -o json",
