@@ -16,7 +16,7 @@ from penstock.core.wire.schema import Response
 
 TIMEOUT_S = 60.0
 LOOK_AGAIN_S = 0.05
-TRANSACTION = 1
+GROUP, TRANSACTION = 0, 1
 COORDINATOR_VERSION = 4
 _SIZE = struct.Struct(">i")
 
@@ -45,9 +45,9 @@ class Asking:
             answers += [self._answer(expected, version) for _ in some]
         return answers
 
-    def until_coordinated(self, name: str) -> None:
-        """Come back when there is a coordinator for this transactional id."""
-        request = frame(FindCoordinatorRequest(key_type=TRANSACTION, coordinator_keys=[name]), COORDINATOR_VERSION)
+    def until_coordinated(self, name: str, key_type: int = TRANSACTION) -> None:
+        """Come back when there is a coordinator for this transactional id, or group."""
+        request = frame(FindCoordinatorRequest(key_type=key_type, coordinator_keys=[name]), COORDINATOR_VERSION)
         until = time.monotonic() + TIMEOUT_S
         while self._is_away(request):
             assert time.monotonic() < until, "no coordinator"
