@@ -9,6 +9,7 @@ from penstock.core.base.settings import (
     validate_group_overrides,
     validate_topic_overrides,
 )
+from penstock.core.base.settings.group import in_force
 from tests.settings.minimal import settings
 
 
@@ -143,3 +144,14 @@ def test_a_session_outlives_a_heartbeat() -> None:
     broker = settings(group_consumer_min_session_timeout_ms="1", group_consumer_session_timeout_ms="45000")
     with pytest.raises(SettingError, match=r"consumer\.session\.timeout\.ms must be greater than"):
         validate_group_overrides({"consumer.session.timeout.ms": "5000"}, broker)
+
+
+@pytest.mark.parametrize(("own", "expected"), [("30000", 45_000), ("50000", 50_000), ("90000", 60_000)])
+def test_what_a_group_said_counts_within_the_bounds_of_today(own: str, expected: int) -> None:
+    assert in_force("consumer.session.timeout.ms", {"consumer.session.timeout.ms": own}, settings()) == expected
+
+
+def test_without_a_word_of_its_own_a_group_has_its_brokers_settings() -> None:
+    broker = settings(group_consumer_heartbeat_interval_ms="7000")
+    assert in_force("consumer.heartbeat.interval.ms", {"consumer.session.timeout.ms": "50000"}, broker) == 7_000
+    assert in_force("share.isolation.level", {"share.isolation.level": "read_committed"}, broker) == "read_committed"

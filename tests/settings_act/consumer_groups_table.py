@@ -11,7 +11,7 @@ from penstock.core.wire.api.consumer_group_heartbeat import ConsumerGroupHeartbe
 from penstock.core.wire.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from penstock.core.wire.stored.consumer_protocol import ConsumerProtocolSubscription
 from tests.settings_act.asking import find_coordinator
-from tests.settings_act.trial import Flip, Trial
+from tests.settings_act.trial import Flip, Trial, may_be, on
 
 OTHER_S: Final = 30_000
 
@@ -50,9 +50,9 @@ def error_of_second(trial: Trial) -> int:
     return code
 
 
-def is_member_after_silence(trial: Trial) -> bool:
+def is_member_after_silence(trial: Trial, silence_ms: int = OTHER_S) -> bool:
     world, beat = _beat(trial)
-    world.pass_time(OTHER_S)
+    world.pass_time(silence_ms)
     return bool(beat("first", 1).error_code == ErrorCode.NONE)
 
 
@@ -95,4 +95,22 @@ OF_CONSUMER_GROUPS: Final[Mapping[str, Flip]] = {
         error_of_classic, ("bidirectional", ErrorCode.NONE), ("disabled", ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     ),
     "group.consumer.assignors": Flip(default_assignor, ("uniform,range", "uniform"), ("range", "range")),
+    "group.consumer.max.session.timeout.ms": Flip(
+        on(may_be, "consumer.session.timeout.ms", "90000"), ("60000", False), ("90000", True)
+    ),
+    "group.consumer.min.session.timeout.ms": Flip(
+        on(may_be, "consumer.session.timeout.ms", "30000"), ("45000", False), ("30000", True)
+    ),
+    "group.consumer.max.heartbeat.interval.ms": Flip(
+        on(may_be, "consumer.heartbeat.interval.ms", "20000"), ("15000", False), ("20000", True)
+    ),
+    "group.consumer.min.heartbeat.interval.ms": Flip(
+        on(may_be, "consumer.heartbeat.interval.ms", "3000"), ("5000", False), ("3000", True)
+    ),
+    "group.consumer.max.assignment.interval.ms": Flip(
+        on(may_be, "consumer.assignment.interval.ms", "20000"), ("15000", False), ("20000", True)
+    ),
+    "group.consumer.min.assignment.interval.ms": Flip(
+        on(may_be, "consumer.assignment.interval.ms", "0"), ("0", True), ("500", False)
+    ),
 }

@@ -8,7 +8,7 @@ from typing import Any, Final
 from penstock.core.base.errors import ErrorCode
 from penstock.core.wire.api.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.settings_act.asking import find_coordinator
-from tests.settings_act.trial import Flip, Trial, on
+from tests.settings_act.trial import Flip, Trial, may_be, on
 
 OTHER_S: Final = 30_000
 TURNS: Final = 20
@@ -48,10 +48,10 @@ def error_of_second(trial: Trial) -> int:
     return code
 
 
-def is_member_after_silence(trial: Trial) -> bool:
+def is_member_after_silence(trial: Trial, silence_ms: int = OTHER_S) -> bool:
     world, beat = _beat(trial)
     epoch = beat("m").member_epoch
-    world.pass_time(OTHER_S)
+    world.pass_time(silence_ms)
     return bool(beat("m", epoch).error_code == ErrorCode.NONE)
 
 
@@ -82,4 +82,22 @@ OF_SHARE_GROUPS: Final[Mapping[str, Flip]] = {
     "group.share.session.timeout.ms": Flip(is_member_after_silence, ("45000", True), ("20000", False)),
     "group.share.assignment.interval.ms": Flip(assignments_of_three, ("1000", 2), ("0", 4)),
     "group.share.initialize.retry.interval.ms": Flip(on(asks_again_within, 10), ("30000", False), ("5000", True)),
+    "group.share.max.session.timeout.ms": Flip(
+        on(may_be, "share.session.timeout.ms", "90000"), ("60000", False), ("90000", True)
+    ),
+    "group.share.min.session.timeout.ms": Flip(
+        on(may_be, "share.session.timeout.ms", "30000"), ("45000", False), ("30000", True)
+    ),
+    "group.share.max.heartbeat.interval.ms": Flip(
+        on(may_be, "share.heartbeat.interval.ms", "20000"), ("15000", False), ("20000", True)
+    ),
+    "group.share.min.heartbeat.interval.ms": Flip(
+        on(may_be, "share.heartbeat.interval.ms", "3000"), ("5000", False), ("3000", True)
+    ),
+    "group.share.max.assignment.interval.ms": Flip(
+        on(may_be, "share.assignment.interval.ms", "20000"), ("15000", False), ("20000", True)
+    ),
+    "group.share.min.assignment.interval.ms": Flip(
+        on(may_be, "share.assignment.interval.ms", "0"), ("0", True), ("500", False)
+    ),
 }

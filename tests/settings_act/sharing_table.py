@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.metadata.image import GROUP_RESOURCE
 from tests.node.sharing import RELEASE, SETTINGS, Member, begin_group, publish
-from tests.settings_act.trial import Flip, Machine, Trial, alter, on
+from tests.settings_act.trial import Flip, Machine, Trial, may_be, on
 
 
 def _begun(trial: Trial) -> Machine:
@@ -47,11 +46,6 @@ def answer_to_second_session(trial: Trial) -> int:
     Member(world, "one").fetch(0, max_wait_ms=0)
     code: int = Member(world, "other").fetch(0, max_wait_ms=0).error_code
     return code
-
-
-def may_be(trial: Trial, name: str, value: str) -> bool:
-    """Whether a group may have this of its own."""
-    return alter(_begun(trial), GROUP_RESOURCE, "g", {name: value}) == ErrorCode.NONE
 
 
 _LIMIT, _LOCKS, _LOCK_MS = (

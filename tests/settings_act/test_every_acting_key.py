@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from penstock.core.base.settings import BROKER_KEYS, TOPIC_KEYS, Key, Standing, parse_value
+from penstock.core.base.settings import BROKER_KEYS, GROUP_KEYS, TOPIC_KEYS, Key, Standing, parse_value
 from penstock.core.base.settings.key import FIXED_BY_SOCKETS, Dynamic
+from tests.settings_act.group_overrides_table import OF_SINGLE_GROUPS as GROUP
 from tests.settings_act.table import BROKER, TOPIC
 from tests.settings_act.trial import Flip, Place, Trial
 
@@ -27,7 +28,7 @@ WHILE_RUNNING = {"auto.balance.pending", "penstock.drained"}
 
 
 # `make test` tries the others too; what brings a value to its place is the same for many of them.
-FIRST_PLACES = {Place.FILE, Place.NEW_TOPIC}
+FIRST_PLACES = {Place.FILE, Place.NEW_TOPIC, Place.GROUP}
 
 
 def acting(keys: Mapping[str, Key]) -> set[str]:
@@ -46,6 +47,8 @@ def cases() -> Iterator[tuple[str, Place, Flip]]:
     for name, flip in TOPIC.items():
         yield name, Place.NEW_TOPIC, flip
         yield name, Place.TOPIC, flip
+    for name, flip in GROUP.items():
+        yield name, Place.GROUP, flip
 
 
 CASES = [
@@ -57,9 +60,14 @@ CASES = [
 def test_every_acting_setting_has_a_check_and_nothing_else_has() -> None:
     assert BROKER.keys() == acting(BROKER_KEYS)
     assert TOPIC.keys() == acting(TOPIC_KEYS)
+    assert GROUP.keys() == acting(GROUP_KEYS)
 
 
-@pytest.mark.parametrize(("keys", "flips"), [(BROKER_KEYS, BROKER), (TOPIC_KEYS, TOPIC)], ids=["broker", "topic"])
+@pytest.mark.parametrize(
+    ("keys", "flips"),
+    [(BROKER_KEYS, BROKER), (TOPIC_KEYS, TOPIC), (GROUP_KEYS, GROUP)],
+    ids=["broker", "topic", "group"],
+)
 def test_each_check_compares_the_default_with_another_value(keys: Mapping[str, Key], flips: Mapping[str, Flip]) -> None:
     for name in flips.keys() - WITHOUT_DEFAULT:
         key, (text, seen), (other_text, other_seen) = keys[name], flips[name].default, flips[name].other

@@ -7,9 +7,10 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from penstock.core.base.errors import ErrorCode
 from penstock.core.base.settings import SettingError
 from penstock.core.metadata.configs import SET
-from penstock.core.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from penstock.core.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from penstock.core.wire.api.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from penstock.core.wire.api.incremental_alter_configs import (
     AlterableConfig,
@@ -31,6 +32,7 @@ class Place(Enum):
     ONE_BROKER = "to a running broker"
     NEW_TOPIC = "to a new topic"
     TOPIC = "to a topic"
+    GROUP = "to a group"
 
 
 class Machine(World):
@@ -85,6 +87,7 @@ class Trial(NamedTuple):
             Place.ALL_BROKERS: (BROKER_RESOURCE, ""),
             Place.ONE_BROKER: (BROKER_RESOURCE, "1"),
             Place.TOPIC: (TOPIC_RESOURCE, "t"),
+            Place.GROUP: (GROUP_RESOURCE, "g"),
         }
         if self.place in resources and self.value is not None:
             assert alter(world, *resources[self.place], {self.name: self.value}) == 0
@@ -96,6 +99,11 @@ class Trial(NamedTuple):
         except SettingError:
             return False
         return True
+
+
+def may_be(trial: Trial, name: str, value: str) -> bool:
+    """Whether a group may have this of its own."""
+    return alter(trial.begin(), GROUP_RESOURCE, "g", {name: value}) == ErrorCode.NONE
 
 
 class Flip(NamedTuple):

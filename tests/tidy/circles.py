@@ -16,7 +16,7 @@ NODE = "penstock.core.node."
 
 # Bottom to top; those on one line are siblings and never import each other.
 HOUSES: tuple[tuple[str, ...], ...] = (
-    ("deadlines", "folding"),
+    ("deadlines", "folding", "group_overrides"),
     ("host",),
     ("links", "controller", "observing"),
     ("serving",),

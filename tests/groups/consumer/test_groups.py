@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 from penstock.core.base.errors import ErrorCode
 from penstock.core.groups.consumer import advancing
 from penstock.core.groups.consumer.group import GroupState
-from penstock.core.groups.settings import GroupSettings
+from penstock.core.groups.settings import GroupSettings, MemberSettings
 from penstock.core.rsm.machine import TopicChanges
 from penstock.core.wire.api.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from tests.groups.consumer.players import Player, beat, group_of
@@ -33,7 +33,7 @@ class Members(RuleBasedStateMachine):
 
     @initialize(interval=st.sampled_from([0, 1_000, 20_000]))
     def begin(self, interval: int) -> None:
-        self.world = World(GroupSettings(consumer_assignment_interval_ms=lambda: interval))
+        self.world = World(GroupSettings(consumer=lambda _: MemberSettings(assignment_interval_ms=interval)))
         self.players: list[Player] = []
 
     @precondition(lambda self: len(self.players) < 6)

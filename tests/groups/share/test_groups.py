@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.groups.settings import GroupSettings
+from penstock.core.groups.settings import GroupSettings, MemberSettings
 from penstock.core.groups.share import heartbeat as heartbeating
 from penstock.core.groups.share import sessions
 from penstock.core.groups.share.kind import ShareKind
@@ -38,7 +38,7 @@ class History:
     def __init__(self, seed: int) -> None:
         self._random = random = Random(seed)
         interval_ms = random.choice([0, 1_000, 20_000])
-        self.world = World(GroupSettings(share_assignment_interval_ms=lambda: interval_ms))
+        self.world = World(GroupSettings(share=lambda _: MemberSettings(assignment_interval_ms=interval_ms)))
         self.elsewhere = Elsewhere(self.world)
         self.players: list[Player] = []
         self._count = 0

@@ -11,6 +11,15 @@ _DAY_MS = 24 * 60 * _MINUTE_MS
 
 
 @frozen
+class MemberSettings:
+    """What a group's members are held to, and its assignments; each field beside the end of its key."""
+
+    session_timeout_ms: int = 45_000  # session.timeout.ms
+    heartbeat_interval_ms: int = 5_000  # heartbeat.interval.ms
+    assignment_interval_ms: int = 1_000  # assignment.interval.ms
+
+
+@frozen
 class GroupSettings:
     """Each field carries the value of the broker key named beside it."""
 
@@ -21,19 +30,14 @@ class GroupSettings:
     offset_metadata_chars_max: int = 4096  # offset.metadata.max.bytes, which Kafka compares with characters
     offsets_retention_ms: int = 7 * _DAY_MS  # offsets.retention.minutes
     batch_bytes_max: int = 1_048_588  # message.max.bytes, which bounds what one request may write
-    consumer_session_timeout_ms: int = 45_000  # group.consumer.session.timeout.ms
-    consumer_heartbeat_interval_ms: int = 5_000  # group.consumer.heartbeat.interval.ms
     consumer_members_max: int = 2**31 - 1  # group.consumer.max.size
     consumer_migration_policy: str = "bidirectional"  # group.consumer.migration.policy, in lower case
     consumer_assignors: tuple[str, ...] = ("uniform", "range")  # group.consumer.assignors
-    consumer_assignment_interval_ms: Callable[[], int] = lambda: (
-        1_000
-    )  # group.consumer.assignment.interval.ms, as it is now
-    share_session_timeout_ms: int = 45_000  # group.share.session.timeout.ms
-    share_heartbeat_interval_ms: int = 5_000  # group.share.heartbeat.interval.ms
     share_members_max: int = 200  # group.share.max.size
     share_initialize_retry_ms: int = 30_000  # group.share.initialize.retry.interval.ms
-    share_assignment_interval_ms: Callable[[], int] = lambda: 1_000  # group.share.assignment.interval.ms, as it is now
+    # What single groups may say for themselves, as it is now.
+    consumer: Callable[[str], MemberSettings] = lambda _: MemberSettings()  # consumer.*, or group.consumer.*
+    share: Callable[[str], MemberSettings] = lambda _: MemberSettings()  # share.*, or group.share.*
     # The rest are not broker keys. A sweep hands out its tombstones in batches of about this many.
     sweep_records_max: int = 1_000
     # A newcomer does not know its member id before the reply, so it cannot send heartbeats; this

@@ -27,6 +27,18 @@ def validate_group_overrides(overrides: Mapping[str, str], broker: BrokerSetting
         _check_session(group_type, values)
 
 
+def in_force(name: str, overrides: Mapping[str, str], broker: BrokerSettings) -> Any:
+    """What counts for a group. Its own value was within the bounds when it was set; where the broker has others since,
+    the nearest counts."""
+    if name not in overrides:
+        return broker.group_default(name)
+    value = parse_value(GROUP_KEYS[name], overrides[name])
+    low, high = (_bound(name, side) for side in ("min", "max"))
+    if low in BROKER_KEYS:
+        value = max(value, broker[low])
+    return min(value, broker[high]) if high in BROKER_KEYS else value
+
+
 def _check_bounds(name: str, value: Any, broker: BrokerSettings) -> None:
     low, high = (_bound(name, side) for side in ("min", "max"))
     if low in BROKER_KEYS and value < broker[low]:

@@ -37,7 +37,7 @@ def heartbeat(
     return ConsumerGroupHeartbeatResponse(
         member_id=after.member_id,
         member_epoch=after.epoch,
-        heartbeat_interval_ms=turn.settings.consumer_heartbeat_interval_ms,
+        heartbeat_interval_ms=turn.settings.consumer(group.group_id).heartbeat_interval_ms,
         assignment=_assignment(after) if tells_all else None,
     )
 

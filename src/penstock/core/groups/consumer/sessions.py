@@ -19,7 +19,7 @@ DOWNGRADE_TIMER: Final = "consumer downgrade"
 
 def keep_alive(turn: Turn, group_id: str, member: ConsumerMember) -> None:
     """The member was heard of, or is owed a full session from now on."""
-    usual_ms = turn.settings.consumer_session_timeout_ms
+    usual_ms = turn.settings.consumer(group_id).session_timeout_ms
     timeout_ms = usual_ms if member.classic is None else member.classic.session_timeout_ms
     turn.timers.set(_session(group_id, member.member_id), turn.now_ms + timeout_ms)
 

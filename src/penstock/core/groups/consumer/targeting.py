@@ -17,7 +17,7 @@ from penstock.core.groups.turn import Turn
 def is_due(turn: Turn, group: ConsumerGroup) -> bool:
     """Members that come one after the other are one change."""
     made_ms = group.assignment_ms
-    interval_ms = turn.settings.consumer_assignment_interval_ms()
+    interval_ms = turn.settings.consumer(group.group_id).assignment_interval_ms
     return made_ms is None or not made_ms <= turn.now_ms < made_ms + interval_ms
 
 

@@ -87,7 +87,7 @@ def heartbeat(turn: Turn, topics: TopicLookup, group: ShareGroup, asked: Asked[S
     response = ShareGroupHeartbeatResponse(
         member_id=after.member_id,
         member_epoch=after.epoch,
-        heartbeat_interval_ms=turn.settings.share_heartbeat_interval_ms,
+        heartbeat_interval_ms=turn.settings.share(group.group_id).heartbeat_interval_ms,
         assignment=_assignment(after) if is_full or after.assigned != before.assigned else None,
     )
     return Beat(response, epoch, to_set_up)
@@ -178,7 +178,7 @@ def _target(turn: Turn, topics: TopicLookup, group: ShareGroup, epoch: int, said
 
 
 def _is_due(turn: Turn, group: ShareGroup) -> bool:
-    made_ms, interval_ms = group.assignment_ms, turn.settings.share_assignment_interval_ms()
+    made_ms, interval_ms = group.assignment_ms, turn.settings.share(group.group_id).assignment_interval_ms
     return made_ms is None or not made_ms <= turn.now_ms < made_ms + interval_ms
 
 

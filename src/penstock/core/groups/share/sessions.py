@@ -16,7 +16,8 @@ SESSION_TIMER: Final = "share session"
 
 def keep_alive(turn: Turn, group_id: str, member_id: str) -> None:
     """The member was heard of, or is owed a full session from now on."""
-    turn.timers.set(_session(group_id, member_id), turn.now_ms + turn.settings.share_session_timeout_ms)
+    timeout_ms = turn.settings.share(group_id).session_timeout_ms
+    turn.timers.set(_session(group_id, member_id), turn.now_ms + timeout_ms)
 
 
 def end(turn: Turn, group_id: str, member_ids: Iterable[str]) -> None:

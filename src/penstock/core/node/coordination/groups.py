@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from penstock.core.base.errors import ErrorCode
 from penstock.core.base.ports import Pause, Steps
-from penstock.core.base.settings import BrokerSettings
 from penstock.core.groups.counts import GroupCounts
 from penstock.core.groups.member_memory import MemberMemory
 from penstock.core.groups.routing import partition_for_group
-from penstock.core.groups.settings import GroupSettings
+from penstock.core.groups.settings import GroupSettings, MemberSettings
 from penstock.core.groups.shard import GroupShard
 from penstock.core.node.coordination.host import Host
 from penstock.core.node.coordination.journal import PartitionJournal
 from penstock.core.node.coordination.ports import CoordinatorHost
 from penstock.core.node.coordination.state_keeper import FindHost, StateKeeper
+from penstock.core.node.group_overrides import GroupOverrides, Value
 from penstock.core.node.serving.slots import Answerable
 from penstock.core.partition.partition import Partition
 from penstock.core.records.codecs import Codec
@@ -53,7 +54,7 @@ class Groups:
     def make(self, partition: Partition, timers: Timers) -> GroupShard:
         node = self._node
         return GroupShard(
-            group_settings(node.settings),
+            group_settings(node),
             timers,
             node.topic_lookup,
             node.entropy,
@@ -74,7 +75,8 @@ class Groups:
         return partition_for_group(key, count)
 
 
-def group_settings(settings: BrokerSettings) -> GroupSettings:
+def group_settings(node: CoordinatorHost) -> GroupSettings:
+    settings = node.settings
     return GroupSettings(
         session_timeout_ms_min=settings["group.min.session.timeout.ms"],
         session_timeout_ms_max=settings["group.max.session.timeout.ms"],
@@ -83,17 +85,21 @@ def group_settings(settings: BrokerSettings) -> GroupSettings:
         offset_metadata_chars_max=settings["offset.metadata.max.bytes"],
         batch_bytes_max=settings["message.max.bytes"],
         offsets_retention_ms=settings["offsets.retention.minutes"] * 60_000,
-        consumer_session_timeout_ms=settings["group.consumer.session.timeout.ms"],
-        consumer_heartbeat_interval_ms=settings["group.consumer.heartbeat.interval.ms"],
         consumer_members_max=settings["group.consumer.max.size"],
         consumer_migration_policy=settings["group.consumer.migration.policy"].lower(),
         consumer_assignors=tuple(settings["group.consumer.assignors"]),
-        consumer_assignment_interval_ms=lambda: settings["group.consumer.assignment.interval.ms"],
-        share_session_timeout_ms=settings["group.share.session.timeout.ms"],
-        share_heartbeat_interval_ms=settings["group.share.heartbeat.interval.ms"],
         share_members_max=settings["group.share.max.size"],
         share_initialize_retry_ms=settings["group.share.initialize.retry.interval.ms"],
-        share_assignment_interval_ms=lambda: settings["group.share.assignment.interval.ms"],
+        consumer=GroupOverrides(node, partial(_of_members, "consumer")).of,
+        share=GroupOverrides(node, partial(_of_members, "share")).of,
+    )
+
+
+def _of_members(group_type: str, value: Value) -> MemberSettings:
+    return MemberSettings(
+        session_timeout_ms=value(f"{group_type}.session.timeout.ms"),
+        heartbeat_interval_ms=value(f"{group_type}.heartbeat.interval.ms"),
+        assignment_interval_ms=value(f"{group_type}.assignment.interval.ms"),
     )
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from penstock.core.base.settings.registry import GROUP_KEYS
-from penstock.core.base.settings.values import parse_value
-from penstock.core.metadata.image import GROUP_RESOURCE
+from penstock.core.node.group_overrides import GroupOverrides, Value
 from penstock.core.node.sharing.ports import SharingHost
 from penstock.core.partition.readers import COMMITTED, UNCOMMITTED, Reader
 from penstock.core.sharing.asked import ShareSettings
@@ -26,39 +24,22 @@ class GroupSettings(NamedTuple):
     """`earliest`, `latest`, or a duration."""
 
 
-class AllGroups:
-    """Read once for each image, and each change of the broker's own settings."""
+class AllGroups(GroupOverrides[GroupSettings]):
+    """What each group says of it."""
 
     def __init__(self, node: SharingHost) -> None:
-        self._node = node
-        self._known: dict[str, GroupSettings] = {}
-        self._made_of: tuple[object, object] = (None, None)
+        super().__init__(node, _read)
 
-    def of(self, group_id: str) -> GroupSettings:
-        node = self._node
-        if self._made_of[0] is not node.image or self._made_of[1] is not node.settings:
-            self._made_of = node.image, node.settings
-            self._known.clear()
-        known = self._known.get(group_id)
-        if known is None:
-            known = self._known[group_id] = self._read(group_id)
-        return known
 
-    def _read(self, group_id: str) -> GroupSettings:
-        node = self._node
-        own = node.image.config(GROUP_RESOURCE, group_id)
-
-        def value(name: str) -> Any:
-            return parse_value(GROUP_KEYS[name], own[name]) if name in own else node.settings.group_default(name)
-
-        sharing = ShareSettings(
-            deliveries_max=value("share.delivery.count.limit"),
-            in_flight_max=value("share.partition.max.record.locks"),
-            lock_ms=value("share.record.lock.duration.ms"),
-            renews=value("share.renew.acknowledge.enable"),
-        )
-        reader = COMMITTED if value("share.isolation.level") == "read_committed" else UNCOMMITTED
-        return GroupSettings(sharing, reader, value("share.auto.offset.reset"))
+def _read(value: Value) -> GroupSettings:
+    sharing = ShareSettings(
+        deliveries_max=value("share.delivery.count.limit"),
+        in_flight_max=value("share.partition.max.record.locks"),
+        lock_ms=value("share.record.lock.duration.ms"),
+        renews=value("share.renew.acknowledge.enable"),
+    )
+    reader = COMMITTED if value("share.isolation.level") == "read_committed" else UNCOMMITTED
+    return GroupSettings(sharing, reader, value("share.auto.offset.reset"))
 
 
 def ago_ms(begins_at: str) -> int | None:

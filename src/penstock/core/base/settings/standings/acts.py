@@ -137,6 +137,12 @@ BROKER: Final = (
         group.share.initialize.retry.interval.ms
         group.share.max.size
         group.share.session.timeout.ms
+        group.share.max.assignment.interval.ms
+        group.share.max.heartbeat.interval.ms
+        group.share.max.session.timeout.ms
+        group.share.min.assignment.interval.ms
+        group.share.min.heartbeat.interval.ms
+        group.share.min.session.timeout.ms
         group.share.delivery.count.limit
         group.share.max.delivery.count.limit
         group.share.max.partition.max.record.locks
@@ -176,6 +182,12 @@ BROKER: Final = (
         group.consumer.max.size
         group.consumer.migration.policy
         group.consumer.session.timeout.ms
+        group.consumer.max.assignment.interval.ms
+        group.consumer.max.heartbeat.interval.ms
+        group.consumer.max.session.timeout.ms
+        group.consumer.min.assignment.interval.ms
+        group.consumer.min.heartbeat.interval.ms
+        group.consumer.min.session.timeout.ms
         penstock.replica.silent.time.max.ms
         penstock.open.files.max
         penstock.connection.slots.max
@@ -304,6 +316,12 @@ GROUP: Final = (
     (
         "",
         """
+        consumer.assignment.interval.ms
+        consumer.heartbeat.interval.ms
+        consumer.session.timeout.ms
+        share.assignment.interval.ms
+        share.heartbeat.interval.ms
+        share.session.timeout.ms
         share.auto.offset.reset
         share.delivery.count.limit
         share.isolation.level

@@ -134,22 +134,10 @@ BROKER: Final = (
         """,
     ),
     (
-        "all groups have the same intervals; patterns are matched again when topics change",
+        "what is built in is served; patterns are matched again when topics change",
         """
         group.coordinator.rebalance.protocols
-        group.consumer.max.assignment.interval.ms
-        group.consumer.max.heartbeat.interval.ms
-        group.consumer.max.session.timeout.ms
-        group.consumer.min.assignment.interval.ms
-        group.consumer.min.heartbeat.interval.ms
-        group.consumer.min.session.timeout.ms
         group.consumer.regex.refresh.interval.ms
-        group.share.max.assignment.interval.ms
-        group.share.max.heartbeat.interval.ms
-        group.share.max.session.timeout.ms
-        group.share.min.assignment.interval.ms
-        group.share.min.heartbeat.interval.ms
-        group.share.min.session.timeout.ms
         """,
     ),
     (
@@ -246,14 +234,8 @@ TOPIC: Final = (
 )
 GROUP: Final = (
     (
-        "groups have the broker's intervals and timeouts, and no settings of their own yet",
+        "there are no streams groups yet",
         """
-        consumer.assignment.interval.ms
-        consumer.heartbeat.interval.ms
-        consumer.session.timeout.ms
-        share.assignment.interval.ms
-        share.heartbeat.interval.ms
-        share.session.timeout.ms
         streams.assignment.interval.ms
         streams.heartbeat.interval.ms
         streams.initial.rebalance.delay.ms
