@@ -157,8 +157,17 @@ class Member:
             if each.acquired_records
         }
 
-    def say(self, *said: Said, partition: int = 0, renews: bool = False, epoch: int | None = None) -> Any:
+    def say(self, *said: Said, **values: Any) -> Any:
         """A ShareAcknowledge; gives its answer."""
+        return self.client.ask(self.words(*said, **values), self.version)
+
+    def begin_saying(self, *said: Said) -> None:
+        """The same, of what takes its time."""
+        self.client.send(self.words(*said), self.version)
+
+    def words(
+        self, *said: Said, partition: int = 0, renews: bool = False, epoch: int | None = None
+    ) -> share_acknowledge.ShareAcknowledgeRequest:
         batches = [
             share_acknowledge.AcknowledgementBatch(first_offset=a, last_offset=b, acknowledge_types=list(types))
             for a, b, types in said
@@ -173,7 +182,7 @@ class Member:
             topics=[topic] if said else [],
         )
         self.epoch += 1
-        return self.client.ask(request, self.version)
+        return request
 
     def code(self, *said: Said, **values: Any) -> int:
         """What it hears of one partition."""

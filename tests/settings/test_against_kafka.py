@@ -62,7 +62,7 @@ SCOPES: dict[str, Mapping[str, Key]] = {
     },
     "quota": {name: BROKER_KEYS[name] for name in QUOTA_KEYS},
     "topic": {name: key for name, key in TOPIC_KEYS.items() if not name.startswith(OWN_PREFIXES)},
-    "group": GROUP_KEYS,
+    "group": {name: key for name, key in GROUP_KEYS.items() if not name.startswith(OWN_PREFIXES)},
 }
 BOUNDS = {
     bound + step

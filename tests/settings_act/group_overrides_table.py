@@ -10,7 +10,7 @@ from penstock.core.base.errors import ErrorCode
 from penstock.core.records.batch import read_header
 from penstock.core.records.build import build_batch
 from penstock.core.records.control import EndTransaction, build_end_transaction
-from tests.node.sharing import RENEW, SETTINGS, Member, begin_group, publish
+from tests.node.sharing import REJECT, RENEW, SETTINGS, Member, begin_group, publish
 from tests.settings_act import consumer_groups_table as consumers
 from tests.settings_act import share_groups_table as members
 from tests.settings_act import sharing_table as sharing
@@ -48,12 +48,25 @@ def code_of_renewal(trial: Trial) -> int:
     return member.code((0, 0, [RENEW]), renews=True)
 
 
+def is_rejected_record_kept(trial: Trial) -> bool:
+    world = trial.begin(SETTINGS, topic={})
+    begin_group(world)
+    publish(world, b"bad")
+    member = Member(world)
+    member.take(0)
+    member.begin_saying((0, 0, [REJECT]))
+    world.settle()
+    world.pass_time(5_000)
+    return world.node.image.topic("t.dlq") is not None
+
+
 OF_SINGLE_GROUPS: Final[Mapping[str, Flip]] = {
     "consumer.assignment.interval.ms": Flip(consumers.epoch_of_second, ("1000", 1), ("0", 2)),
     "consumer.heartbeat.interval.ms": Flip(consumers.interval_ms, ("5000", 5_000), ("6000", 6_000)),
     "consumer.session.timeout.ms": Flip(
         on(consumers.is_member_after_silence, LONG_MS), ("45000", False), ("60000", True)
     ),
+    "penstock.share.on.failure": Flip(is_rejected_record_kept, ("archive", False), ("dlq", True)),
     "share.assignment.interval.ms": Flip(members.assignments_of_three, ("1000", 2), ("0", 4)),
     "share.auto.offset.reset": Flip(is_first_record_offered, ("latest", False), ("earliest", True)),
     "share.delivery.count.limit": Flip(sharing.deliveries, ("5", 5), ("3", 3)),

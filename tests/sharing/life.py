@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from penstock.core.base.errors import ApiError, ErrorCode
+from penstock.core.base.values import replaced
 from penstock.core.sharing.asked import Acknowledgement, ShareSettings, Wanted
 from penstock.core.sharing.change import Change, StateBatch
 from penstock.core.sharing.share_partition import SharePartition
-from penstock.core.sharing.states import ACKNOWLEDGED, ACQUIRED, ARCHIVED, AVAILABLE, State
+from penstock.core.sharing.states import ACKNOWLEDGED, ACQUIRED, ARCHIVED, AVAILABLE, GAP, State
 from tests.sharing.naive import NaiveSharePartition
 
 SETTINGS = ShareSettings(deliveries_max=2, in_flight_max=30, lock_ms=100)
@@ -46,10 +47,15 @@ class Store:
 class ShareLife(RuleBasedStateMachine):
     make: Callable[..., SharePartition] = SharePartition
 
-    @initialize(start=st.integers(0, 3), sizes=st.lists(st.integers(1, 7), min_size=60, max_size=60), data=st.data())
-    def begin(self, start: int, sizes: list[int], data: st.DataObject) -> None:
+    @initialize(
+        start=st.integers(0, 3),
+        sizes=st.lists(st.integers(1, 7), min_size=60, max_size=60),
+        buries=st.booleans(),
+        data=st.data(),
+    )
+    def begin(self, start: int, sizes: list[int], buries: bool, data: st.DataObject) -> None:
         self.now_ms = 1_000
-        self.settings = SETTINGS
+        self.settings = replaced(SETTINGS, buries=buries)
         self.store = Store(start)
         self.log: list[tuple[int, int]] = []
         at = 0
@@ -58,6 +64,8 @@ class ShareLife(RuleBasedStateMachine):
             self.log.append((at + hole, at + hole + size - 1))
             at += hole + size
         self.log_start = 0
+        self.gaps: set[int] = set()
+        """Where a member has just said that there is no record."""
         self.waiting: list[tuple[Change, list[int]]] = []
         self.accepted: set[int] = set()
         self.deliveries: Counter[int] = Counter()
@@ -114,6 +122,12 @@ class ShareLife(RuleBasedStateMachine):
                 self.write_ends(works=True, reaches=True)
 
     def _say(self, member: str, said: list[Acknowledgement]) -> None:
+        self.gaps = {
+            first + at
+            for first, last, types in said
+            for at in range(last - first + 1)
+            if types[0 if len(types) == 1 else at] == GAP
+        }
         expected = self.twin.acknowledge(member, said, self.settings, self.now_ms)
         if isinstance(expected, ErrorCode):
             with pytest.raises(ApiError) as caught:
@@ -124,6 +138,21 @@ class ShareLife(RuleBasedStateMachine):
 
     def _await(self, change: Change, expected: list[int]) -> None:
         assert [at for first, last, _, _ in change.batches for at in range(first, last + 1)] == expected
+        buried = {at for first, last, _, _ in change.given_up for at in range(first, last + 1)}
+        archived = {
+            at: count
+            for first, last, state, count in change.batches
+            if state is ARCHIVED
+            for at in range(first, last + 1)
+        }
+        assert buried <= archived.keys()
+        if self.settings.buries:
+            past = {at for at, count in archived.items() if count >= self.settings.deliveries_max}
+            gaps = {at for at in past if at in self.gaps}
+            assert past - gaps <= buried, "it vanishes past the limit"
+        else:
+            assert not buried
+        self.gaps = set()
         if expected:
             self.waiting.append((change, expected))
 
@@ -151,9 +180,11 @@ class ShareLife(RuleBasedStateMachine):
     @rule(duration_ms=st.sampled_from((1, 50, 99, 100, 101, 500)))
     def time_passes(self, duration_ms: int) -> None:
         self.now_ms += duration_ms
+        self._await(self.sut.give_up(self.now_ms, self.settings), self.twin.give_up(self.now_ms, self.settings))
         change = self.sut.expire(self.now_ms, self.settings)
         gone = self.twin.expire(self.now_ms, self.settings)
         assert {at: (state, count) for a, b, state, count in change.batches for at in range(a, b + 1)} == gone
+        assert not self.settings.buries or all(state is not ARCHIVED for state, _ in gone.values())
         self.store.write(self.sut.start_offset, change.batches)
         assert (self.sut.next_deadline_ms() or self.now_ms + 1) > self.now_ms
 
@@ -172,10 +203,11 @@ class ShareLife(RuleBasedStateMachine):
         self.sut.log_starts_at(self.log_start)
         self.twin.log_starts_at(self.log_start)
 
-    @rule(renews=st.booleans(), deliveries=st.sampled_from((2, 2, 2, 3, 5)))
-    def settings_change(self, renews: bool, deliveries: int) -> None:
+    @rule(renews=st.booleans(), deliveries=st.sampled_from((2, 2, 2, 3, 5)), buries=st.booleans())
+    def settings_change(self, renews: bool, deliveries: int, buries: bool) -> None:
         if deliveries >= self.settings.deliveries_max:
-            self.settings = ShareSettings(deliveries, self.settings.in_flight_max, self.settings.lock_ms, renews)
+            before = self.settings
+            self.settings = ShareSettings(deliveries, before.in_flight_max, before.lock_ms, renews, buries)
 
     @invariant()
     def equals_its_twin(self) -> None:

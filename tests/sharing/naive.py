@@ -180,6 +180,16 @@ class NaiveSharePartition:
                 waiting.append(offset)
         return sorted(waiting)
 
+    def give_up(self, now_ms: int, settings: ShareSettings) -> list[int]:
+        """Where they become dead letters, records whose last lock is over wait for that."""
+        waiting = []
+        for offset, record in sorted(self.records.items()):
+            is_over = record.state is ACQUIRED and record.waits_for is None and record.deadline_ms <= now_ms
+            if settings.buries and is_over and record.count >= settings.deliveries_max:
+                record.waits_for = ARCHIVED
+                waiting.append(offset)
+        return waiting
+
     def expire(self, now_ms: int, settings: ShareSettings) -> dict[int, tuple[State, int]]:
         gone = {}
         for offset, record in sorted(self.records.items()):

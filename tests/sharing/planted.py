@@ -48,3 +48,17 @@ class AnswersEarly(SharePartition):
     def _await(self, run: Run, state: State, change: Change) -> None:
         super()._await(run, state, change)
         self.completed(change, stored=True)
+
+
+class GivesUpSilently(SharePartition):
+    """Whose records vanish with their last lock, dead letters or not."""
+
+    def give_up(self, now_ms: int, settings: ShareSettings) -> Change:
+        return Change()
+
+
+class BuriesNothing(SharePartition):
+    """Which takes records for done with that ought to become dead letters."""
+
+    def _leave_to(self, change: Change, run: Run, kind: int, settings: ShareSettings) -> None:
+        super()._leave_to(change, run, kind, replaced(settings, buries=False))

@@ -8,14 +8,24 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from penstock.core.sharing.share_partition import SharePartition
 from tests.examples import scaled
+from tests.sharing import planted as mistakes
 from tests.sharing.life import ShareLife
-from tests.sharing.planted import AnswersEarly, CountsAnew, ForgetsAcknowledged, LockNeverExpires, OffersForEver
+
+MISTAKES = (
+    mistakes.LockNeverExpires,
+    mistakes.CountsAnew,
+    mistakes.ForgetsAcknowledged,
+    mistakes.OffersForEver,
+    mistakes.AnswersEarly,
+    mistakes.GivesUpSilently,
+    mistakes.BuriesNothing,
+)
 
 TestShareLife = ShareLife.TestCase
 TestShareLife.settings = settings(max_examples=scaled(60), stateful_step_count=40, deadline=None)
 
 
-@pytest.mark.parametrize("planted", [LockNeverExpires, CountsAnew, ForgetsAcknowledged, OffersForEver, AnswersEarly])
+@pytest.mark.parametrize("planted", MISTAKES)
 def test_a_planted_mistake_is_found(planted: type[SharePartition]) -> None:
     class Planted(ShareLife):
         make = planted

@@ -106,6 +106,7 @@ def test_records_of_share_groups_are_counted() -> None:
         "penstock_share_records_in_flight 3",
         "penstock_share_records_acquired_total 5",
         "penstock_share_locks_expired_total 1",
+        "penstock_share_dead_letters_total 0",
         'penstock_share_records_acknowledged_total{type="accept"} 2',
         'penstock_share_records_acknowledged_total{type="release"} 1',
         'penstock_share_records_acknowledged_total{type="reject"} 1',

@@ -16,6 +16,7 @@ class ShareSettings:
     in_flight_max: int = 2_000  # share.partition.max.record.locks
     lock_ms: int = 30_000  # share.record.lock.duration.ms
     renews: bool = True  # share.renew.acknowledge.enable
+    buries: bool = False  # penstock.share.on.failure
 
 
 class Acknowledgement(NamedTuple):

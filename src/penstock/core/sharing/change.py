@@ -17,13 +17,24 @@ class StateBatch(NamedTuple):
     delivery_count: int
 
 
-class Change:
-    """One write. Where runs wait for it they keep their state until it is known to be stored."""
+class GivenUp(NamedTuple):
+    """Offsets, both included, of records that become dead letters: rejected, or delivered as often as they may be."""
 
-    __slots__ = ("batches", "waiting")
+    first: int
+    last: int
+    delivery_count: int
+    is_rejected: bool
+
+
+class Change:
+    """One write. Where runs wait for it they keep their state until it is known to be stored. What is given up has to
+    be a dead letter before it is written."""
+
+    __slots__ = ("batches", "given_up", "waiting")
 
     def __init__(self) -> None:
         self.batches: list[StateBatch] = []
+        self.given_up: list[GivenUp] = []
         self.waiting: list[Run] = []
 
     def __bool__(self) -> bool:

@@ -30,10 +30,22 @@ from penstock.core.sharing.acquiring import (
     without,
 )
 from penstock.core.sharing.asked import Acknowledgement, ShareSettings, Wanted
-from penstock.core.sharing.change import Change
+from penstock.core.sharing.change import Change, GivenUp
 from penstock.core.sharing.in_flight import InFlight
 from penstock.core.sharing.runs import Run
-from penstock.core.sharing.states import ACQUIRED, AVAILABLE, OUTCOMES, RENEW, TERMINAL, State, outcome_of
+from penstock.core.sharing.states import (
+    ACQUIRED,
+    ARCHIVED,
+    AVAILABLE,
+    GAP,
+    OUTCOMES,
+    REJECT,
+    RELEASE,
+    RENEW,
+    TERMINAL,
+    State,
+    outcome_of,
+)
 
 
 class SharePartition(InFlight):
@@ -161,7 +173,7 @@ class SharePartition(InFlight):
         if run.state is not ACQUIRED or run.member != member:
             raise ApiError(ErrorCode.INVALID_RECORD_STATE, f"offset {run.first} is not acquired by this member")
         if kind != RENEW:
-            self._await(run, outcome_of(OUTCOMES[kind], run.delivery_count, settings.deliveries_max), change)
+            self._leave_to(change, run, kind, settings)
         elif settings.renews:
             run.deadline_ms = now_ms + settings.lock_ms
         else:
@@ -172,7 +184,18 @@ class SharePartition(InFlight):
         change = Change()
         for run in self._runs:
             if run.state is ACQUIRED and run.change is None and run.member == member:
-                self._await(run, outcome_of(AVAILABLE, run.delivery_count, settings.deliveries_max), change)
+                self._leave_to(change, run, RELEASE, settings)
+        return change
+
+    def give_up(self, now_ms: int, settings: ShareSettings) -> Change:
+        """Locks that have run out for the last time: where such records become dead letters nobody has them until then.
+        To be asked before `expire`, which takes them for done with."""
+        change = Change()
+        if settings.buries:
+            for run in self._runs:
+                is_over = run.state is ACQUIRED and run.change is None and run.deadline_ms <= now_ms
+                if is_over and run.delivery_count >= settings.deliveries_max:
+                    self._leave_to(change, run, RELEASE, settings)
         return change
 
     def expire(self, now_ms: int, settings: ShareSettings) -> Change:
@@ -199,6 +222,13 @@ class SharePartition(InFlight):
         if ours:
             self._runs.join(ours[0].first, ours[-1].last)
             self._advance()
+
+    def _leave_to(self, change: Change, run: Run, kind: int, settings: ShareSettings) -> None:
+        """What becomes of a record by the word about it, once that is stored."""
+        state = outcome_of(OUTCOMES[kind], run.delivery_count, settings.deliveries_max)
+        if settings.buries and state is ARCHIVED and kind != GAP:
+            change.given_up.append(GivenUp(run.first, run.last, run.delivery_count, kind == REJECT))
+        self._await(run, state, change)
 
     def _await(self, run: Run, state: State, change: Change) -> None:
         change.await_write(run, state)

@@ -20,6 +20,8 @@ def sharing_families(node: Node) -> Iterator[Family]:
     yield single("penstock_share_records_acquired_total", COUNTER, text, counts.acquired)
     text = "Records whose locks ran out before anybody said what became of them."
     yield single("penstock_share_locks_expired_total", COUNTER, text, counts.expired)
+    text = "Records that were given up, and are dead letters."
+    yield single("penstock_share_dead_letters_total", COUNTER, text, counts.buried)
     text = "Records of which a member said what became of them, by what that was."
     yield Family(
         "penstock_share_records_acknowledged_total",

@@ -59,11 +59,19 @@ _TOPIC_SYNONYMS: Final = {
     "file.delete.delay.ms": (Synonym("log.segment.delete.delay.ms"),),
     "min.cleanable.dirty.ratio": (Synonym("log.cleaner.min.cleanable.ratio"),),
 }
+_OF_GROUPS_ONLY: Final = frozenset(
+    {
+        "penstock.share.on.failure",
+        "share.auto.offset.reset",
+        "share.isolation.level",
+        "share.renew.acknowledge.enable",
+    }
+)
 _GROUP_SYNONYMS: Final = {
     name: (Synonym("group." + name),)
     for name in standings.GROUP
-    # These three have no broker setting behind them.
-    if name not in ("share.auto.offset.reset", "share.isolation.level", "share.renew.acknowledge.enable")
+    # These have no broker setting behind them.
+    if name not in _OF_GROUPS_ONLY
 }
 _SYNONYMS: Final[Mapping[Scope, Synonyms]] = {Scope.TOPIC: _TOPIC_SYNONYMS, Scope.GROUP: _GROUP_SYNONYMS}
 _BROKER_TABLES: Final = (

@@ -7,36 +7,21 @@ over; then the producer is told to come again. A letter may be written twice, an
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import FileFailure, Job, Read, RunJob, Steps
 from penstock.core.delivery.dead_letter import SUFFIX, Origin, dead_letter_headers
 from penstock.core.delivery.policy import ERROR_MESSAGE_CHARS_MAX, GiveUp, bounded
-from penstock.core.metadata.image import NO_LEADER
-from penstock.core.node.links.purposes import DEAD_LETTERS
-from penstock.core.node.membership.internal_topics import create_missing
 from penstock.core.node.schemas.ports import SchemaHost
-from penstock.core.partition.partition import Partition
+from penstock.core.node.storage.letters import COME_AGAIN, FACTS_BYTES_MAX, Delivery, NewRecord, batches_of
 from penstock.core.partition.schema_source import Diverting, Written
 from penstock.core.records.batch import iterate_headers, read_header
-from penstock.core.records.build import build_batch
 from penstock.core.records.diverting import Diverted, Letter, missing
 from penstock.core.records.errors import CorruptBatch, RecordError
-from penstock.core.wire.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
-from penstock.core.wire.refusals import codes_in
-from penstock.core.wire.schema import Response
 
-AGAIN_MS: Final = 100
-BATCH_BYTES_MAX: Final = 512 * 1024
-FACTS_BYTES_MAX: Final = 8 * 1024
-"""What the headers of a dead letter add to its record, at most, and a batch to one record."""
 ERROR_CLASS: Final = "INVALID_RECORD"
-COME_AGAIN: Final = ApiError(ErrorCode.NOT_ENOUGH_REPLICAS, "dead letters could not be written yet")
-
-NewRecord = tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes | None]], int]
 
 
 class DeadLetters:
@@ -65,7 +50,7 @@ class DeadLetters:
             f"{letters[0].reason}",
             kind=f"dead letters of {source.topic}",
         )
-        _Delivery(node, topic, source.index, deque(_batches(records)), written).go_on()
+        Delivery(node, topic, source.index, batches_of(records), written).go_on()
 
     def write_again(self, source: Diverting, base_offset: int, whole: Diverted, written: Written) -> None:
         """The same for a batch that was taken before: what counts is what was left out of it then."""
@@ -92,76 +77,6 @@ class DeadLetters:
         return record.key, record.value, headers, record.timestamp
 
 
-class _Delivery:
-    """Some batches for one partition."""
-
-    def __init__(self, node: SchemaHost, topic: str, index: int, batches: deque[bytes], written: Written) -> None:
-        self._node = node
-        self._topic = topic
-        self._index = index
-        self._batches = batches
-        self._written = written
-        self._until_ms = node.now_ms + node.settings["request.timeout.ms"]
-
-    def go_on(self) -> None:
-        """Write the next batch, or tell that all are there."""
-        node = self._node
-        topic = node.image.topic(self._topic)
-        if not self._batches:
-            self._written(None)
-        elif topic is None:
-            create_missing(node, [self._topic], lambda code: self._again())
-        else:
-            # What comes from one partition stays in order, and is spread as its records are.
-            index = self._index % len(topic)
-            leader = topic.partition(index).leader
-            if leader == NO_LEADER:
-                self._again()
-            elif leader == node.node_id:
-                self._append(node.replicas.get(self._topic, index))
-            else:
-                node.cluster.brokers.send(leader, DEAD_LETTERS, self._request(topic.id, index), self._heard)
-
-    def _append(self, partition: Partition | None) -> None:
-        batch = bytearray(self._batches[0])
-        try:
-            if partition is None:
-                raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-            next_offset = partition.append_own(batch, read_header(batch), self._node.now_ms)
-        except ApiError:
-            self._again()
-            return
-        if not partition.wait(next_offset, self):
-            self._done()
-
-    def committed(self, partition: Partition, error: ErrorCode) -> None:
-        if error is ErrorCode.NONE:
-            self._node.deadlines.soon(self._done)
-        else:
-            self._again()
-
-    def _request(self, topic_id: bytes, index: int) -> ProduceRequest:
-        data = PartitionProduceData(index=index, records=memoryview(bytearray(self._batches[0])))
-        topic = TopicProduceData(name=self._topic, topic_id=topic_id, partition_data=[data])
-        return ProduceRequest(acks=-1, timeout_ms=self._node.settings["request.timeout.ms"], topic_data=[topic])
-
-    def _heard(self, answer: Response | ErrorCode) -> None:
-        if isinstance(answer, ProduceResponse) and not any(codes_in(answer)):
-            self._done()
-        else:
-            self._again()
-
-    def _done(self) -> None:
-        self._batches.popleft()
-        self.go_on()
-
-    def _again(self) -> None:
-        if self._node.now_ms >= self._until_ms:
-            self._written(COME_AGAIN)
-        else:
-            self._node.deadlines.at(self._node.now_ms + AGAIN_MS, self.go_on)
-
-
 def _left_out(source: Diverting, base_offset: int, whole: Diverted) -> Steps[list[Letter]]:
     """The letters of a batch that is stored already, by what is stored of it."""
     log, header = source.log, read_header(whole.whole)
@@ -184,16 +99,3 @@ def _size(letter: Letter) -> int:
     record = letter.record
     headers = sum(len(name) * 4 + len(value or b"") + 10 for name, value in record.headers)
     return len(record.key or b"") + len(record.value or b"") + headers
-
-
-def _batches(records: Sequence[NewRecord]) -> Iterator[bytes]:
-    """Each of some size, and of one record at least."""
-    held, size = list[NewRecord](), 0
-    for record in records:
-        own = len(record[0] or b"") + len(record[1] or b"") + FACTS_BYTES_MAX
-        if held and size + own > BATCH_BYTES_MAX:
-            yield bytes(build_batch(held))
-            held, size = [], 0
-        held.append(record)
-        size += own
-    yield bytes(build_batch(held))

@@ -4,24 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.core.node.host import Mortal
-from penstock.core.node.membership.broker_channel import BrokerChannel
-from penstock.core.node.membership.ports import Asking, Registered
-from penstock.core.node.storage.replicas import Replicas
+from penstock.core.node.storage.letters import LetterHost
 
 
-class Reaching(Registered, Protocol):
-    """A broker's way to the others."""
-
-    @property
-    def brokers(self) -> BrokerChannel: ...
-
-
-class SchemaHost(Mortal, Asking, Protocol):
+class SchemaHost(LetterHost, Protocol):
     """The node that folds the topic, and diverts what does not fit."""
-
-    @property
-    def replicas(self) -> Replicas: ...
-
-    @property
-    def cluster(self) -> Reaching: ...

@@ -14,12 +14,14 @@ KINDS: Final = ("gap", "accept", "release", "reject", "renew")
 class ShareCounts:
     """Deliveries, and what became of them."""
 
-    __slots__ = ("_by_type", "acquired", "expired")
+    __slots__ = ("_by_type", "acquired", "buried", "expired")
 
     def __init__(self) -> None:
         self.acquired = 0
         self.expired = 0
         """Their locks ran out."""
+        self.buried = 0
+        """They were given up, and are dead letters."""
         self._by_type: Counter[int] = Counter()
 
     def acknowledged(self, said: Iterable[Acknowledgement]) -> None:

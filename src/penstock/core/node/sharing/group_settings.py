@@ -37,6 +37,7 @@ def _read(value: Value) -> GroupSettings:
         in_flight_max=value("share.partition.max.record.locks"),
         lock_ms=value("share.record.lock.duration.ms"),
         renews=value("share.renew.acknowledge.enable"),
+        buries=value("penstock.share.on.failure") == "dlq",
     )
     reader = COMMITTED if value("share.isolation.level") == "read_committed" else UNCOMMITTED
     return GroupSettings(sharing, reader, value("share.auto.offset.reset"))

@@ -14,6 +14,7 @@ from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Steps
 from penstock.core.node.deadlines import Deadline
 from penstock.core.node.sharing.counts import ShareCounts
+from penstock.core.node.sharing.dead_letters import DeadLetters
 from penstock.core.node.sharing.group_settings import AllGroups, ago_ms
 from penstock.core.node.sharing.persister import PASSING, Persister, Written
 from penstock.core.node.sharing.ports import SharingHost
@@ -87,6 +88,8 @@ class LedShare:
         self._timer: Deadline | None = None
         self._changes: list[tuple[Change, Then]] = []
         self._writing = False
+        self._burying: dict[Change, Then] = {}
+        """What is given up in them is on its way to the topic of dead letters."""
         partition.watchers[self] = None
         persister.read(key, self._leader_epoch, self._stored)
 
@@ -140,15 +143,16 @@ class LedShare:
         self.partition.watchers.pop(self, None)
         if self._timer is not None:
             self._timer.cancel()
-        changes, self._changes = self._changes, []
-        for _, then in changes:
+        waiting = [*self._burying.values(), *(then for _, then in self._changes)]
+        self._changes, self._burying = [], {}
+        for then in waiting:
             then(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         self._ended(self)
         self.wake()
 
     @property
     def is_quiet(self) -> bool:
-        return not (self._writing or self._changes)
+        return not (self._writing or self._changes or self._burying)
 
     # The log
 
@@ -240,7 +244,9 @@ class LedShare:
         self._timer = None
         if self.machine is None:
             return
-        change = self.machine.expire(self._mono_ms, self._groups.of(self.key.group_id).sharing)
+        settings = self._groups.of(self.key.group_id).sharing
+        self._store(self.machine.give_up(self._mono_ms, settings), _nobody)
+        change = self.machine.expire(self._mono_ms, settings)
         if change:
             self._counts.expired += sum(last - first + 1 for first, last, _, _ in change.batches)
             self._store(change, _nobody)
@@ -250,11 +256,30 @@ class LedShare:
     # The coordinator
 
     def _store(self, change: Change, then: Then) -> None:
-        if change:
+        if change.given_up:
+            self._burying[change] = then
+            DeadLetters(self._node, self.partition, self.key.group_id, partial(self._buried, change)).write(change)
+        elif change:
             self._changes.append((change, then))
             self._write_next()
         else:
             then(ErrorCode.NONE)
+
+    def _buried(self, change: Change, code: ErrorCode) -> None:
+        """Only what is a dead letter is done with. Otherwise it is as it was, and given up anew later."""
+        then = self._burying.pop(change, None)
+        if then is None or self.machine is None:
+            return
+        if code is ErrorCode.NONE:
+            self._counts.buried += sum(last - first + 1 for first, last, _, _ in change.given_up)
+            self._changes.append((change, then))
+            self._write_next()
+            return
+        self.machine.completed(change, stored=False)
+        then(told_as(code))
+        self._arm()
+        self.wake()
+        self._tell_quiet()
 
     def _write_next(self) -> None:
         machine = self.machine
@@ -283,6 +308,9 @@ class LedShare:
             self._arm()
             self._write_next()
             self.wake()
+        self._tell_quiet()
+
+    def _tell_quiet(self) -> None:
         if self.when_quiet is not None and self.is_quiet:
             then_quiet, self.when_quiet = self.when_quiet, None
             then_quiet()

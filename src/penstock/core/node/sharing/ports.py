@@ -5,21 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from penstock.core.node.fetching.ports import FetchHost
-from penstock.core.node.membership.broker_channel import BrokerChannel
+from penstock.core.node.storage.letters import LetterHost
 
 
-class Brokered(Protocol):
-    """The way to other brokers."""
-
-    @property
-    def brokers(self) -> BrokerChannel: ...
-
-
-class SharingHost(FetchHost, Protocol):
+class SharingHost(FetchHost, LetterHost, Protocol):
     """The node that leads partitions which share groups read."""
-
-    @property
-    def cluster(self) -> Brokered: ...
-
-    @property
-    def node_id(self) -> int: ...

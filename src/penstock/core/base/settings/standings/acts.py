@@ -322,6 +322,7 @@ GROUP: Final = (
         share.assignment.interval.ms
         share.heartbeat.interval.ms
         share.session.timeout.ms
+        penstock.share.on.failure
         share.auto.offset.reset
         share.delivery.count.limit
         share.isolation.level

@@ -7,6 +7,9 @@ consumer.heartbeat.interval.ms | int | 5000 | >= 1 | medium
     How often members of this consumer group report.
 consumer.session.timeout.ms | int | 45000 | >= 1 | medium
     How long a member of this consumer group may be silent.
+penstock.share.on.failure | string | archive | one of: archive dlq | medium
+    What becomes of records that members reject, or that were delivered as often as they may be: nobody gets them any \
+more, and with `dlq` they go to the topic of that name and `.dlq` before.
 share.assignment.interval.ms | int | 1000 | >= 0 | medium
     The shortest time between two assignments of this share group.
 share.auto.offset.reset | string | latest | offset reset | medium
