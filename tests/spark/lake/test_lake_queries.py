@@ -13,12 +13,17 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from penstock.spark.pipelines import Pipeline
+from penstock.client.blocking import Client
+from penstock.spark.pipelines import Pipeline, Registry
+from penstock.spark.pipelines.deadletters import create_topics
 from penstock.spark.pipelines.laking import lake_of, prepared
 from penstock.spark.pipelines.running import Settings, gate_of, start_query
 from penstock.testing import Broker
 from tests.fresh_seeds import FIRST
-from tests.spark.pipelines.runs import origins_in, produce
+from tests.registry.world import registry
+from tests.spark.pipelines.runs import dead_letters, origins_in, produce
+from tests.spark.typed.test_queries import FIRST as FIRST_SCHEMA
+from tests.spark.typed.test_queries import SECOND, write
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.spark
@@ -78,6 +83,25 @@ def test_lost_progress_doubles_nothing(spark: SparkSession, broker: Broker, tmp_
     by_duckdb = counted_by_duckdb(table)
     assert by_duckdb[:2] == (RECORDS + 100, RECORDS + 100)
     assert counted_by_spark(spark, table) == by_duckdb
+
+
+@pytest.mark.slow
+def test_fields_become_columns_and_bad_values_dead_letters(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    broker.create_topic("typed")
+    table = str(tmp_path / "table")
+    settings = Settings(broker.bootstrap, once=True, checkpoints=str(tmp_path / "progress"))
+    with registry(broker.bootstrap) as running:
+        url = running.rest.url
+        lake = lake_of("typed", table, registry=Registry(url), once=True)
+        with Client(broker.bootstrap) as client:
+            create_topics(lake, client)
+        write(broker, url, "typed", FIRST_SCHEMA, {"id": "a", "total": 1}, b"junk")
+        fill(lake, settings, spark)
+        write(broker, url, "typed", SECOND, {"id": "b", "total": 2, "city": "Bari"})
+        fill(lake, settings, spark)
+    found = DeltaTable(table).to_pyarrow_dataset().to_table(columns=["_offset", "id", "total", "city"]).to_pylist()
+    assert sorted(tuple(row.values()) for row in found) == [(0, "a", 1, None), (2, "b", 2, "Bari")]
+    assert [place for place, _, _ in dead_letters(broker.bootstrap, "typed.dlq")] == [(0, 1)]
 
 
 @pytest.mark.soak

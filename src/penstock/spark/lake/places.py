@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 
 class By(StrEnum):
@@ -45,8 +45,7 @@ class Place:
     options: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
 
-@dataclass(frozen=True)
-class Columns:
+class Columns(NamedTuple):
     """What the columns are called by which a record is known: with decoded fields they begin with a `_`."""
 
     partition: str

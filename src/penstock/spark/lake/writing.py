@@ -5,9 +5,9 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Final
 
-from penstock.spark.lake.delta import Table
+from penstock.spark.lake.delta import Table, TableRefused
 from penstock.spark.lake.files import DONE_COLUMN, UTC, Told, WriteFiles, Written
-from penstock.spark.lake.places import By, Origin, Place
+from penstock.spark.lake.places import By, Columns, Origin, Place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,6 +19,11 @@ def write_batch(frame: DataFrame, number: int, place: Place, origin: Origin, by:
     """Add the rows that are not in the table yet. A batch that is there already adds nothing."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
+    if missing := {*Columns.of(frame.columns)} - {*frame.columns}:
+        raise TableRefused(
+            f"rows of {place.address} have no {', '.join(sorted(missing))}: the transform keeps the columns by which "
+            "records are known"
+        )
     table = Table.made(place, origin, to_arrow_schema(frame.schema, timezone=UTC), by)
     task = WriteFiles(place, by, table.positions(range(partitions)))
     files: list[Written] = []
