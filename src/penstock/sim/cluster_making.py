@@ -6,6 +6,7 @@ from penstock.sim.cluster import ClusterNodes
 from penstock.sim.cluster_court import CLUSTER, ClusterCourt
 from penstock.sim.cluster_spec import ACKS_ALL, ClusterSpec
 from penstock.sim.dynamic import DynamicNodes
+from penstock.sim.invariants.one_holder import OneHolder
 from penstock.sim.invariants.transactional import TRANSACTIONAL
 from penstock.sim.rules import rules_of
 from penstock.sim.world import World
@@ -20,6 +21,8 @@ def make_cluster(seed: int, spec: ClusterSpec) -> World[ClusterCourt]:
     rules = {topic.name: rules_of(topic.configs) for topic in spec.all_topics}
     hopeful = frozenset(name_of(number) for number, plan in enumerate(spec.producers) if plan.acks != ACKS_ALL)
     invariants = CLUSTER if spec.chain is None else (*CLUSTER, *TRANSACTIONAL)
+    if spec.live_group is not None:
+        invariants = (*invariants, OneHolder)
     return World(
         seed,
         _nodes(spec),

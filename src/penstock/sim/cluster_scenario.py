@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from penstock.sim.besides import Besides
 from penstock.sim.burdens import Burdens
 from penstock.sim.clients import hostile_acts
 from penstock.sim.clients.admin import Admin
@@ -32,7 +33,6 @@ from penstock.sim.report import Report, reported
 from penstock.sim.scheduler import SECOND
 from penstock.sim.script import Actor, Script
 from penstock.sim.standstill import Standstill
-from penstock.sim.transactions.work import ChainWork
 from penstock.sim.weather import Weather
 from penstock.sim.world import World
 
@@ -53,7 +53,7 @@ class ClusterScenario:
         self._watches = [
             ClusterWatch(site, self._overview, world.witness, world.trace) for site in world.sites.values()
         ]
-        self._chain = None if spec.chain is None else ChainWork(world, spec.chain, self._watches, self._is_over)
+        self._besides = Besides(world, spec, self._watches, self._is_over)
 
     def play(self) -> None:
         """Run it to its end; a violation is raised where it happens."""
@@ -122,8 +122,7 @@ class ClusterScenario:
             world.act(f"hostile-{number}", self._do_harm)
         for topic in sorted({errand.topic for errand in spec.errands}):
             world.act(f"operator-{topic}", partial(self._operate, topic))
-        if self._chain is not None:
-            self._chain.begin(self._topic_ids, ModelArchive(world.witness.model))
+        self._besides.begin(self._topic_ids, ModelArchive(world.witness.model))
 
     def _is_over(self) -> bool:
         """A run in which little was promised would prove little."""
@@ -176,8 +175,7 @@ class ClusterScenario:
         for plan in self._spec.all_topics:
             yield from admin.create(plan)
             yield from admin.topic_id(plan.name)
-        if self._chain is not None:
-            yield from self._chain.prepare(client)
+        yield from self._besides.prepare(client)
         self._topic_ids = yield from admin.topic_ids()
         client.disconnect()
 
@@ -189,8 +187,7 @@ class ClusterScenario:
         for group in self._spec.groups:
             for partition in group.partitions:
                 yield from self._read_commit(client, group.group, partition)
-        if self._chain is not None:
-            yield from self._chain.audit(client)
+        yield from self._besides.audit(client, self._read_commit)
 
     def _read_all(self, client: Client, partition: Partition, fetcher: Fetcher) -> Script[None]:
         start = yield from _insist_on_offset(client, fetcher, partition, EARLIEST)

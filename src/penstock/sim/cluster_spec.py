@@ -16,6 +16,7 @@ from penstock.sim.compacting import compact_cluster
 from penstock.sim.disk import DiskProfile
 from penstock.sim.errands import GROWN, OF_A_VOTER, Errand, Errands, churn, is_errand, parse_errand
 from penstock.sim.events import Partition
+from penstock.sim.live_groups.plan import LiveGroupPlan, draw_live_group
 from penstock.sim.network import NetworkProfile
 from penstock.sim.node import SYNC_EACH
 from penstock.sim.scheduler import MS, SECOND
@@ -76,9 +77,12 @@ class Shares:
     drains: float = 0.25
     chains: float = 0.3
     compactions: float = 0.2
+    live_groups: float = 0.0
 
 
 OFTEN: Final = Shares()
+WITH_LIVE_GROUPS: Final = Shares(live_groups=0.25)
+"""What `penstock sim` draws."""
 NOTHING_BESIDE: Final = Shares(
     absences=0.0,
     reseatings=0.0,
@@ -93,6 +97,7 @@ NOTHING_BESIDE: Final = Shares(
     drains=0.0,
     chains=0.0,
     compactions=0.0,
+    live_groups=0.0,
 )
 
 
@@ -112,6 +117,7 @@ class ClusterSpec:
     groups: tuple[GroupPlan, ...] = ()
     members_each: int = 0
     chain: ChainPlan | None = None
+    live_group: LiveGroupPlan | None = None
     onlookers: int = 0
     near_readers: int = 0
     hostiles: int = 0
@@ -132,12 +138,20 @@ class ClusterSpec:
 
     @property
     def all_topics(self) -> tuple[TopicPlan, ...]:
-        """With those in which there are transactions."""
-        return self.topics + (() if self.chain is None else self.chain.topics)
+        """With those in which there are transactions, and that of a live group."""
+        return (
+            self.topics
+            + (() if self.chain is None else self.chain.topics)
+            + (() if self.live_group is None else (self.live_group.topic,))
+        )
 
     @property
     def all_partitions(self) -> tuple[Partition, ...]:
-        return self.partitions + (() if self.chain is None else self.chain.partitions)
+        return (
+            self.partitions
+            + (() if self.chain is None else self.chain.partitions)
+            + (() if self.live_group is None else self.live_group.partitions)
+        )
 
     @property
     def written(self) -> str:
@@ -223,6 +237,12 @@ def _with_besides(chance: Chance, spec: ClusterSpec, errands: Errands, shares: S
     if compacting.happens(shares.compactions) and spec.chain is None:
         # A chain reads all records of its topic, each of them once.
         spec = compact_cluster(compacting, spec)
+    living = chance.fork("live-group")
+    if living.happens(shares.live_groups):
+        group = draw_live_group(living, spec.replicas, spec.topics[0].configs)
+        # A broker that cannot write what it hears of the metadata does not know that others coordinate by now.
+        storm = tuple(fault for fault in spec.storm if fault.kind != "full-disk")
+        spec = replace(spec, live_group=group, storm=storm, settings={**spec.settings, **group.settings})
     return spec
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from penstock.sim.live_groups.events import LiveGroupEvent
 from penstock.sim.place import UNKNOWN as UNKNOWN
 from penstock.sim.place import Partition as Partition
 from penstock.sim.transactions.events import TransactionEvent
@@ -516,6 +517,7 @@ Event = (
     | BlamedDisk
     | Held
     | TransactionEvent
+    | LiveGroupEvent
 )
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from penstock.sim.chance import Chance
 from penstock.sim.clients.hostile_acts import ACTS
 from penstock.sim.cluster_scenario import run_cluster_seed
-from penstock.sim.cluster_spec import ClusterSpec, draw_cluster, parse_happenings
+from penstock.sim.cluster_spec import WITH_LIVE_GROUPS, ClusterSpec, draw_cluster, parse_happenings
 from penstock.sim.court import Court
 from penstock.sim.disk import DiskProfile
 from penstock.sim.errands import OF_A_VOTER
@@ -72,6 +72,9 @@ CLUSTER_MUST_HAPPEN = (
     "near-fetches",
     "Ended",
     "Brought",
+    "live-group-takes",
+    "Committed",
+    "live-group-changes",
     "torn-write",
     "slow-sync",
     "job-examine_all",
@@ -137,7 +140,7 @@ class Plan:
         """The cluster of a seed, and its storm."""
         if self.idle:
             return ClusterSpec(self.nodes, storm_us=IDLE_US, records_min=0)
-        drawn = draw_cluster(seed, self.nodes)
+        drawn = draw_cluster(seed, self.nodes, WITH_LIVE_GROUPS)
         if self.storm is None:
             return drawn
         faults, errands = parse_happenings(self.storm)

@@ -125,6 +125,11 @@ class Member:
         synced = yield from self._ask_to_sync(self._share_out(joined) if leads else {})
         self._check(synced.error_code)
         partitions = decode_assignment(synced.assignment)
+        self._tell_assigned(partitions, leads)
+        self._hand_over(partitions)
+        return partitions
+
+    def _tell_assigned(self, partitions: tuple[Partition, ...], leads: bool) -> None:
         self._client.world.witness.see(
             Assigned(
                 self._plan.group,
@@ -136,8 +141,6 @@ class Member:
                 kept=self._claim.partitions,
             )
         )
-        self._hand_over(partitions)
-        return partitions
 
     def _share_out(self, joined: JoinGroupResponse) -> Shares:
         if self._plan.cooperative:
