@@ -2,6 +2,10 @@
 
 import csv
 import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,7 +20,7 @@ from penstock.cli.querying.statement import Table, read_statement
 from penstock.cli.talk import Refused
 from penstock.client.blocking import Client
 from penstock.client.transactional import TransactionalProducer
-from tests.cli.running import Shell, Up
+from tests.cli.running import TIMEOUT_S, Shell, Up
 from tests.kafka_peer import KafkaPeer
 from tests.waiting import wait_until
 
@@ -163,6 +167,36 @@ def test_a_folder_of_parquet_is_a_table_beside_a_topic(penstock: Shell, orders: 
     ]
     failed = penstock("query", "select * from t", "--table", f"t={tmp_path / 'away'}")
     assert "holds no table" in failed.err
+
+
+def test_ctrl_c_ends_what_duckdb_is_at() -> None:
+    working, interrupt = threading.Event(), signal.getsignal(signal.SIGINT)
+
+    def rows() -> Iterator[Any]:
+        working.set()
+        while True:
+            yield pa.record_batch([[1]], names=["a"])
+
+    class Endless:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            schema = pa.schema([("a", pa.int64())])
+            return pa.RecordBatchReader.from_batches(schema, rows()).__arrow_c_stream__(requested_schema)
+
+    def press() -> None:
+        assert working.wait(TIMEOUT_S)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    presser = threading.Thread(target=press)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with Engine("100MB", files=False) as engine:
+            engine.table("endless", Endless())
+            presser.start()
+            with pytest.raises(KeyboardInterrupt):
+                engine.rows("select count(*) from endless")
+    finally:
+        presser.join(TIMEOUT_S)
+        signal.signal(signal.SIGINT, interrupt)
 
 
 def test_fields_have_the_types_of_the_sample() -> None:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from penstock.cli.talk import Refused
+
+T = TypeVar("T")
 
 ROWS_AT_A_TIME: Final = 1_000
 _KIND = re.compile(r"^[A-Z][A-Za-z -]* Error: ")
@@ -40,6 +43,8 @@ class Engine:
             "python_enable_replacements": False,
             "temp_directory": "",
         }
+        # While DuckDB works no ctrl-c is heard in its thread, so that it has one of its own.
+        self._thread = ThreadPoolExecutor(1)
         self._connection = duckdb.connect(":memory:", config=shut)
         # What went wrong in what a table reads from; DuckDB would only tell its text.
         self.failures: list[Exception] = []
@@ -51,6 +56,7 @@ class Engine:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._thread.shutdown()
         self._connection.close()
 
     def check(self, text: str) -> None:
@@ -67,21 +73,29 @@ class Engine:
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._complaining():
-            return self._connection.execute(statement, list(values)).fetchall()
+            return self._work(lambda: self._connection.execute(statement, list(values)).fetchall())
 
     def answer(self, statement: str) -> tuple[list[str], Iterator[list[tuple[Any, ...]]]]:
         """The names of the columns, and the rows, some at a time."""
         with self._complaining():
-            result = self._connection.execute(statement)
+            result = self._work(lambda: self._connection.execute(statement))
             return [column[0] for column in result.description or ()], self._pages(result)
 
     def _pages(self, result: Any) -> Iterator[list[tuple[Any, ...]]]:
         while True:
             with self._complaining():
-                rows = result.fetchmany(ROWS_AT_A_TIME)
+                rows = self._work(lambda: result.fetchmany(ROWS_AT_A_TIME))
             if not rows:
                 return
             yield rows
+
+    def _work(self, work: Callable[[], T]) -> T:
+        working = self._thread.submit(work)
+        try:
+            return working.result()
+        except KeyboardInterrupt:
+            self._connection.interrupt()
+            raise
 
     @contextmanager
     def _complaining(self) -> Iterator[None]:
