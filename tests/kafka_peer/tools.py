@@ -51,6 +51,7 @@ class Tool(StrEnum):
     SERVER = "kafka.Kafka"
     SHARE_GROUPS = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
     STORAGE = "kafka.tools.StorageTool"
+    STREAMS_GROUPS = "org.apache.kafka.tools.streams.StreamsGroupCommand"
     TOPICS = "org.apache.kafka.tools.TopicCommand"
     TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
     VERIFIABLE_CONSUMER = "org.apache.kafka.tools.VerifiableConsumer"

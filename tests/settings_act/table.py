@@ -19,14 +19,13 @@ from tests.settings_act import security_checks as security
 from tests.settings_act import socket_checks as sockets
 from tests.settings_act import tls_checks as tls
 from tests.settings_act import transaction_checks as transactions
-from tests.settings_act.consumer_groups_table import OF_CONSUMER_GROUPS
 from tests.settings_act.encryption_table import OF_ENCRYPTION
+from tests.settings_act.kinds_of_groups import OF_KINDS_OF_GROUPS
 from tests.settings_act.limits_table import OF_LIMITS
 from tests.settings_act.log_checks import HOUR_MS
 from tests.settings_act.metrics_table import OF_METRICS
 from tests.settings_act.oauth_table import OF_OAUTH
 from tests.settings_act.schemas_table import OF_SCHEMAS
-from tests.settings_act.share_groups_table import OF_SHARE_GROUPS
 from tests.settings_act.share_table import OF_SHARE_STATE
 from tests.settings_act.sharing_table import OF_SHARING
 from tests.settings_act.trial import Flip, on
@@ -441,9 +440,8 @@ BROKER: Final[Mapping[str, Flip]] = {
     **OF_SCHEMAS,
     **_OF_REQUESTS,
     **_OF_GROUPS,
-    **OF_CONSUMER_GROUPS,
     **OF_SHARE_STATE,
-    **OF_SHARE_GROUPS,
+    **OF_KINDS_OF_GROUPS,
     **OF_SHARING,
     **_OF_SOCKETS,
     **_OF_TRANSACTIONS,

@@ -30,6 +30,7 @@ from penstock.core.wire.api.offset_delete import (
 )
 from penstock.core.wire.api.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
 from penstock.core.wire.api.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
+from penstock.core.wire.api.streams_group_describe import StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
 from penstock.core.wire.errors import DecodeError
 from penstock.core.wire.stored.consumer_protocol import ConsumerProtocolAssignment
 
@@ -38,6 +39,8 @@ OFFSET_FETCH_BY_NAME = 9
 OFFSET_COMMIT_BY_NAME = 9
 NO_OFFSET = -1
 SHARE = "share"
+STREAMS = "streams"
+STICKY = "sticky"
 _ASSIGNMENT_VERSION_BYTES = 2
 
 
@@ -101,6 +104,8 @@ class Groups:
             return self._client.retry(lambda: self._describe_consumer(name))
         if kinds[name] == SHARE:
             return self._client.retry(lambda: self._describe_share(name))
+        if kinds[name] == STREAMS:
+            return self._client.retry(lambda: self._describe_streams(name))
         return self._client.retry(lambda: self._describe_classic(name))
 
     def _describe_classic(self, name: str) -> Group:
@@ -155,6 +160,33 @@ class Groups:
             for member in group.members
         )
         return Group(name, group.group_state, SHARE, group.assignor_name, node, tuple(sorted(members)))
+
+    def _describe_streams(self, name: str) -> Group:
+        node = self._client.coordinator(name)
+        request = StreamsGroupDescribeRequest(group_ids=[name])
+        (group,) = self._client.ask(request, StreamsGroupDescribeResponse, node=node).groups
+        check(group.error_code, f"group {name}", group.error_message)
+        parts = () if group.topology is None else group.topology.subtopologies or ()
+        read = {
+            each.subtopology_id: [*each.source_topics, *(topic.name for topic in each.repartition_source_topics)]
+            for each in parts
+        }
+        members = (
+            Member(
+                member.member_id,
+                member.instance_id,
+                member.client_id,
+                member.client_host,
+                tuple(
+                    TopicPartition(topic, number)
+                    for tasks in member.assignment.active_tasks
+                    for topic in read.get(tasks.subtopology_id, ())
+                    for number in tasks.partitions
+                ),
+            )
+            for member in group.members
+        )
+        return Group(name, group.group_state, STREAMS, STICKY, node, tuple(sorted(members)))
 
     def is_share_group(self, name: str) -> bool:
         """Of a group that is not there, or whose coordinator does not answer, it is not known to be one."""

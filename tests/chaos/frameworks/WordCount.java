@@ -12,7 +12,7 @@ import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
 import org.apache.kafka.streams.state.Stores;
 
-/** Counts the words of the topic `lines` into `counts`, each new count a record, exactly once. */
+/** Counts the words of the topic `lines` into `counts`, each new count a record, exactly once. Arguments: brokers, folder, settings. */
 public class WordCount {
     public static void main(String[] args) throws Exception {
         var settings = new Properties();
@@ -24,8 +24,11 @@ public class WordCount {
         settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, "0");
         settings.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, "3");
         settings.put(StreamsConfig.consumerPrefix(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG), "earliest");
-        settings.put(StreamsConfig.consumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG), "6000");
         settings.put(StreamsConfig.producerPrefix("transaction.timeout.ms"), "10000");
+        for (var setting : Arrays.asList(args).subList(2, args.length)) {
+            var parts = setting.split("=", 2);
+            settings.put(parts[0], parts[1]);
+        }
         var words = new StreamsBuilder();
         words.stream("lines", Consumed.with(Serdes.String(), Serdes.String()))
             .flatMapValues(line -> Arrays.asList(line.split(" ")))

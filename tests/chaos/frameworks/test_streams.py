@@ -59,7 +59,7 @@ def test_word_count(tmp_path: Path) -> None:
         for topic in ("lines", "counts"):
             cluster.create_topic(topic, PARTITIONS)
         counts = Counts(cluster.bootstrap)
-        program = (HERE / "WordCount.java", cluster.bootstrap, tmp_path / "state")
+        program = (HERE / "WordCount.java", cluster.bootstrap, tmp_path / "state", "consumer.session.timeout.ms=6000")
         with running(tmp_path / "talk", *program) as streams:
             write(cluster, chance, expected)
             counts.wait_for(expected)

@@ -36,6 +36,7 @@ def test_a_new_cluster_agrees_on_its_features_and_its_brokers_serve() -> None:
         ("transaction.version", 2),
         ("group.version", 1),
         ("share.version", 1),
+        ("streams.version", 1),
     ]
     assert world.committed.config(4, "") == {"min.insync.replicas": "1"}
     world.run(100)

@@ -24,6 +24,7 @@ from penstock.core.wire.api.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from penstock.core.wire.api.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
+from penstock.core.wire.api.streams_group_describe import StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
 
 SEVERAL_GROUPS_FROM = 8
 
@@ -92,6 +93,17 @@ def split_share_describe(
 
 def merge_share_describe(parts: Iterable[ShareGroupDescribeResponse]) -> ShareGroupDescribeResponse:
     return ShareGroupDescribeResponse(groups=[group for part in parts for group in part.groups])
+
+
+def split_streams_describe(
+    request: StreamsGroupDescribeRequest, partition_count: int
+) -> dict[int, StreamsGroupDescribeRequest]:
+    shards = _by_shard(request.group_ids, partition_count)
+    return {shard: StreamsGroupDescribeRequest(group_ids=group_ids) for shard, group_ids in shards.items()}
+
+
+def merge_streams_describe(parts: Iterable[StreamsGroupDescribeResponse]) -> StreamsGroupDescribeResponse:
+    return StreamsGroupDescribeResponse(groups=[group for part in parts for group in part.groups])
 
 
 def split_delete_groups(request: DeleteGroupsRequest, partition_count: int) -> dict[int, DeleteGroupsRequest]:

@@ -38,6 +38,14 @@ class GroupSettings:
     # What single groups may say for themselves, as it is now.
     consumer: Callable[[str], MemberSettings] = lambda _: MemberSettings()  # consumer.*, or group.consumer.*
     share: Callable[[str], MemberSettings] = lambda _: MemberSettings()  # share.*, or group.share.*
+    streams_session_timeout_ms: int = 45_000  # group.streams.session.timeout.ms
+    streams_heartbeat_interval_ms: int = 5_000  # group.streams.heartbeat.interval.ms
+    streams_members_max: int = 2**31 - 1  # group.streams.max.size
+    streams_initial_rebalance_delay_ms: int = 3_000  # group.streams.initial.rebalance.delay.ms
+    streams_standbys: int = 0  # group.streams.num.standby.replicas
+    streams_assignment_interval_ms: Callable[[], int] = lambda: (
+        1_000
+    )  # group.streams.assignment.interval.ms, as it is now
     # The rest are not broker keys. A sweep hands out its tombstones in batches of about this many.
     sweep_records_max: int = 1_000
     # A newcomer does not know its member id before the reply, so it cannot send heartbeats; this

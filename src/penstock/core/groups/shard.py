@@ -32,6 +32,7 @@ from penstock.core.groups.parked_replies import ParkedReplies
 from penstock.core.groups.records import tag_of
 from penstock.core.groups.settings import GroupSettings
 from penstock.core.groups.share.kind import ShareKind
+from penstock.core.groups.streams.kind import StreamsKind
 from penstock.core.groups.table import GroupTable
 from penstock.core.groups.topics import TopicLookup
 from penstock.core.groups.turn import Turn
@@ -41,7 +42,7 @@ from penstock.core.wire import Message
 from penstock.core.wire.api.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from penstock.core.wire.api.list_groups import ListedGroup, ListGroupsRequest
 
-KINDS: Final[tuple[Callable[[ShardContext], Kind[Any]], ...]] = (ClassicKind, ConsumerKind, ShareKind)
+KINDS: Final[tuple[Callable[[ShardContext], Kind[Any]], ...]] = (ClassicKind, ConsumerKind, ShareKind, StreamsKind)
 """Every kind of groups; what several know how to answer goes to the first, unless the group is of another."""
 
 SIMPLE: Final[Callable[[str, int], Group]] = ClassicGroup

@@ -29,12 +29,16 @@ GROUP_VERSION = "group.version"
 SHARE_VERSION = "share.version"
 """Whether groups may be share groups (1, KIP-932)."""
 
+STREAMS_VERSION = "streams.version"
+"""Whether groups may be streams groups (1, KIP-1071)."""
+
 BOOTSTRAP_FEATURES: dict[str, int] = {
     METADATA_VERSION: METADATA_LEVEL,
     ELR_VERSION: 1,
     TRANSACTION_VERSION: 2,
     GROUP_VERSION: 1,
     SHARE_VERSION: 1,
+    STREAMS_VERSION: 1,
 }
 """What a new cluster begins with: the levels that Kafka 4.3 formats a folder with, of the features that we have."""
 
@@ -45,5 +49,6 @@ SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     TRANSACTION_VERSION: (0, 2),
     GROUP_VERSION: (0, 1),
     SHARE_VERSION: (0, 1),
+    STREAMS_VERSION: (0, 1),
 }
 """What a cluster's controllers and brokers can agree on."""

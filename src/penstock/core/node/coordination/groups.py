@@ -90,6 +90,12 @@ def group_settings(node: CoordinatorHost) -> GroupSettings:
         consumer_assignors=tuple(settings["group.consumer.assignors"]),
         share_members_max=settings["group.share.max.size"],
         share_initialize_retry_ms=settings["group.share.initialize.retry.interval.ms"],
+        streams_session_timeout_ms=settings["group.streams.session.timeout.ms"],
+        streams_heartbeat_interval_ms=settings["group.streams.heartbeat.interval.ms"],
+        streams_members_max=settings["group.streams.max.size"],
+        streams_initial_rebalance_delay_ms=settings["group.streams.initial.rebalance.delay.ms"],
+        streams_standbys=settings["group.streams.num.standby.replicas"],
+        streams_assignment_interval_ms=lambda: settings["group.streams.assignment.interval.ms"],
         consumer=GroupOverrides(node, partial(_of_members, "consumer")).of,
         share=GroupOverrides(node, partial(_of_members, "share")).of,
     )

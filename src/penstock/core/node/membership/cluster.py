@@ -24,6 +24,7 @@ from penstock.core.node.membership.forwarding import Forwarding
 from penstock.core.node.membership.introduction import Credentials, Introduction
 from penstock.core.node.membership.ports import MemberHost
 from penstock.core.node.membership.share_setup import ShareSetup
+from penstock.core.node.membership.streams_topics import StreamsTopics
 from penstock.core.node.membership.transaction_verifier import TransactionVerifier
 from penstock.core.node.observing.changes import Watching, changes
 from penstock.core.node.observing.event_log import Fact
@@ -62,6 +63,7 @@ class Cluster:
         self.brokers = BrokerChannel(node)
         self.transaction_verifier = TransactionVerifier(node, self.brokers)
         self.share_setup = ShareSetup(node, self.brokers)
+        self.streams_topics = StreamsTopics(node)
         self.audit_trail = AuditTrail(node, self.brokers)
         self.broker_lifecycle = BrokerLifecycle(node, self.channel.ask, lambda: node.image.offset)
         self.broker_lifecycle.own_lease_end_ms = self._own_lease_end_ms

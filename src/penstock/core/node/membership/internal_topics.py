@@ -28,17 +28,25 @@ SEGMENT_BYTES_MIN: Final = 1 << 20
 def create_missing(node: Asking, names: list[str], done: Callable[[ErrorCode], None]) -> None:
     """Create topics by name with the broker's defaults; what exists by now or cannot be is left out.
     What the topics are like is this broker's affair; whether they may be, the controller's."""
+    wanted = [_wanted(node, name) for name in names]
+    create_like(
+        node, wanted, lambda failures: done(ErrorCode.REQUEST_TIMED_OUT if failures is None else ErrorCode.NONE)
+    )
+
+
+def create_like(node: Asking, topics: list[CreatableTopic], done: Callable[[dict[str, str] | None], None]) -> None:
+    """Create these topics; `done` hears why some were not, by name, or None where the controller did not answer."""
     timeout_ms = node.settings["request.timeout.ms"]
-    request = CreateTopicsRequest(topics=[_wanted(node, name) for name in names], timeout_ms=timeout_ms)
 
     def heard(answer: Response | None) -> None:
+        failures = {}
         for topic in answer.topics if isinstance(answer, CreateTopicsResponse) else ():
             if topic.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-                why = topic.error_message or ErrorCode(topic.error_code).name
+                failures[topic.name] = why = topic.error_message or ErrorCode(topic.error_code).name
                 node.log("warning", "membership", f"topic {topic.name} was not created: {why}")
-        done(ErrorCode.REQUEST_TIMED_OUT if answer is None else ErrorCode.NONE)
+        done(None if answer is None else failures)
 
-    node.cluster.channel.ask(request, timeout_ms, heard, FORWARD)
+    node.cluster.channel.ask(CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms), timeout_ms, heard, FORWARD)
 
 
 def _wanted(node: Asking, name: str) -> CreatableTopic:

@@ -153,6 +153,12 @@ BROKER: Final = (
         group.share.min.record.lock.duration.ms
         group.share.partition.max.record.locks
         group.share.record.lock.duration.ms
+        group.streams.assignment.interval.ms
+        group.streams.heartbeat.interval.ms
+        group.streams.initial.rebalance.delay.ms
+        group.streams.max.size
+        group.streams.num.standby.replicas
+        group.streams.session.timeout.ms
         share.coordinator.cold.partition.snapshot.interval.ms
         share.coordinator.snapshot.update.records.per.snapshot
         share.coordinator.state.topic.compression.codec

@@ -141,28 +141,22 @@ BROKER: Final = (
         """,
     ),
     (
-        "share groups have one assignor, simple, and their state is kept by share coordinators",
+        "streams groups have the broker's intervals and timeouts, and no settings of their own yet",
         """
-        group.share.assignors
-        group.share.persister.class.name
-        """,
-    ),
-    (
-        "streams groups are not served yet: a client that asks for them is told so",
-        """
-        group.streams.assignment.interval.ms
-        group.streams.heartbeat.interval.ms
-        group.streams.initial.rebalance.delay.ms
         group.streams.max.assignment.interval.ms
         group.streams.max.heartbeat.interval.ms
         group.streams.max.session.timeout.ms
-        group.streams.max.size
         group.streams.max.standby.replicas
         group.streams.min.assignment.interval.ms
         group.streams.min.heartbeat.interval.ms
         group.streams.min.session.timeout.ms
-        group.streams.num.standby.replicas
-        group.streams.session.timeout.ms
+        """,
+    ),
+    (
+        "share groups have one assignor, simple, and their state is kept by share coordinators",
+        """
+        group.share.assignors
+        group.share.persister.class.name
         """,
     ),
     (
@@ -234,7 +228,7 @@ TOPIC: Final = (
 )
 GROUP: Final = (
     (
-        "there are no streams groups yet",
+        "streams groups have the broker's intervals and timeouts, and no settings of their own yet",
         """
         streams.assignment.interval.ms
         streams.heartbeat.interval.ms
