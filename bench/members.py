@@ -5,7 +5,7 @@ What they ask the broker is counted by librdkafka itself, so it is counted alike
 
 from __future__ import annotations
 
-import re
+import json
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,17 +23,24 @@ LOOK_AGAIN_S: Final = 0.002
 # Closing waits for the coordinator, and the whole group does it at once.
 LEAVING_MAX: Final = 64
 
-# Searched, not parsed: the statistics of a topic of 500 partitions are half a megabyte.
-_REQUESTS = re.compile(r'"req":\s*\{([^}]*)\}')
-_COUNT = re.compile(r'"(\w+)":\s*(\d+)')
+UNNAMED: Final = "Unnamed"
+"""What a connection sent beyond the APIs that librdkafka names in its statistics: ConsumerGroupHeartbeat is not among
+them."""
+
+_DECODER: Final = json.JSONDecoder()
 _numbers = count(1)
 
 
 def requests_in(statistics: str) -> Counter[str]:
-    """How often each API was asked for, over all connections of one client."""
+    """How often each API was asked for, over all connections of one client.
+
+    Only the brokers are parsed: what it says of a topic of 500 partitions is half a megabyte.
+    """
     asked = Counter[str]()
-    for requests in _REQUESTS.findall(statistics):
-        asked.update({name: int(number) for name, number in _COUNT.findall(requests)})
+    brokers, _ = _DECODER.raw_decode(statistics, statistics.index("{", statistics.index('"brokers"')))
+    for broker in brokers.values():
+        asked.update(broker["req"])
+        asked[UNNAMED] += broker["tx"] - sum(broker["req"].values())
     return +asked
 
 

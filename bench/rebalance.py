@@ -3,8 +3,8 @@ assignment, and how many requests that takes.
 
 Run with `python -m bench.rebalance`, on a quiet machine. The members are librdkafka's, in the classic protocol (eager
 with `range`, and `cooperative-sticky`) and in that of KIP-848. A group starts, one member closes, one more joins. The
-requests are those of the members that are there at the end, Fetch left out; every API is in the file with the results,
-which are kept as those of `make bench` are.
+requests are those of the members that are there at the end, Fetch left out (ConsumerGroupHeartbeat is `Unnamed`);
+every API is in the file with the results, which are kept as those of `make bench` are.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ PROTOCOLS: Final[Mapping[str, Mapping[str, str]]] = {
 SIZES: Final = ((20, 100), (50, 500))
 QUICK_SIZES: Final = ((4, 20),)
 """Members and partitions."""
+WARM_UP_SIZE: Final = (2, 4)
+"""The first group of a broker makes the coordinators, too."""
 ROUNDS: Final = 3
 # Kafka's defaults, which neither side has when it is started for a test.
 SETTINGS: Final = {
@@ -118,6 +120,9 @@ def main() -> int:
     chosen = [each for each in found if not arguments.only or each.name in arguments.only]
     rounds = dict[str, Rounds]()
     with running(GroupsKafka(), GroupsPenstock()) as brokers:
+        for broker in brokers:
+            say(f"warming up {broker.name}")
+            rebalance(WARM_UP_SIZE, PROTOCOLS["eager"], broker, scale)
         for scenario in chosen:
             rounds[scenario.name] = take_turns(scenario, scale, brokers)
     lines = [line for scenario in chosen for line in lines_of(scenario, rounds[scenario.name])]

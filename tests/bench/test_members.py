@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.members import is_shared, requests_in
+from bench.members import UNNAMED, is_shared, requests_in
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_an_assignment_is_complete_disjoint_and_leaves_nobody_out(held: list[set
 
 
 def test_the_requests_of_all_connections_are_counted() -> None:
-    statistics = """{"name": "rdkafka#consumer-1", "brokers": {
-        "127.0.0.1:9092/1": {"tx": 9, "req": {"Fetch": 3, "Heartbeat": 0, "Metadata": 1}, "toppars": {}},
-        "GroupCoordinator": {"tx": 9, "req":{"JoinGroup": 2, "Metadata": 2}}}, "topics": {"req": 5}}"""
-    assert requests_in(statistics) == {"Fetch": 3, "Metadata": 3, "JoinGroup": 2}
+    statistics = """{"name": "rdkafka#consumer-1", "brokers":{
+        "127.0.0.1:9092/1": {"tx": 4, "req": {"Fetch": 3, "Heartbeat": 0, "Metadata": 1}, "toppars": {}},
+        "GroupCoordinator": {"tx": 9, "req": {"JoinGroup": 2, "Metadata": 2}}}, "topics": {}, "tx": 13}"""
+    assert requests_in(statistics) == {"Fetch": 3, "Metadata": 3, "JoinGroup": 2, UNNAMED: 5}
