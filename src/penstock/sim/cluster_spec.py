@@ -240,9 +240,7 @@ def _with_besides(chance: Chance, spec: ClusterSpec, errands: Errands, shares: S
     living = chance.fork("live-group")
     if living.happens(shares.live_groups):
         group = draw_live_group(living, spec.replicas, spec.topics[0].configs)
-        # A broker that cannot write what it hears of the metadata does not know that others coordinate by now.
-        storm = tuple(fault for fault in spec.storm if fault.kind != "full-disk")
-        spec = replace(spec, live_group=group, storm=storm, settings={**spec.settings, **group.settings})
+        spec = replace(spec, live_group=group, settings={**spec.settings, **group.settings})
     return spec
 
 
