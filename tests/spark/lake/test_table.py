@@ -213,6 +213,14 @@ def test_columns_come_and_keep_their_types(place: Place) -> None:
         opened(place, SCHEMA.append(pa.field("city", pa.int64())))
 
 
+def test_a_query_that_goes_on_finds_its_table(place: Place) -> None:
+    """Made anew, it would begin in the middle of its topic."""
+    with pytest.raises(TableRefused, match="remove the checkpoint"):
+        Table.made(place, ORDERS, SCHEMA, By.DAY, batch=3)
+    Table.made(place, ORDERS, SCHEMA, By.DAY)
+    assert Table.made(place, ORDERS, SCHEMA, By.DAY, batch=3).version == 0
+
+
 def test_another_topic_is_refused(place: Place, tmp_path: Path) -> None:
     opened(place)
     with pytest.raises(TableRefused, match="holds the topic orders, not payments"):

@@ -57,9 +57,15 @@ class Table:
         return cls(place, table, _origin(place, table))
 
     @classmethod
-    def made(cls, place: Place, origin: Origin, schema: pa.Schema, by: By) -> Table:
-        """The table of a topic with at least these columns; made, or given columns, where that is needed."""
+    def made(cls, place: Place, origin: Origin, schema: pa.Schema, by: By, batch: int = 0) -> Table:
+        """The table of a topic with at least these columns; made, or given columns, where that is needed. It is there
+        when a query goes on: made then, it would begin in the middle of its topic, and nobody would know."""
         table = _table(place)
+        if table is None and batch:
+            raise TableRefused(
+                f"there is no table in {place.address}, and its query has read on: "
+                "remove the checkpoint of the query, and it fills the table from the beginning"
+            )
         if table is None:
             DeltaTable.create(
                 place.address,

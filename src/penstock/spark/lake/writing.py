@@ -24,7 +24,7 @@ def write_batch(frame: DataFrame, number: int, place: Place, origin: Origin, by:
             f"rows of {place.address} have no {', '.join(sorted(missing))}: the transform keeps the columns by which "
             "records are known"
         )
-    table = Table.made(place, origin, to_arrow_schema(frame.schema, timezone=UTC), by)
+    table = Table.made(place, origin, to_arrow_schema(frame.schema, timezone=UTC), by, number)
     task = WriteFiles(place, by, table.positions(range(partitions)))
     files: list[Written] = []
     ends: dict[int, int] = {}
