@@ -20,8 +20,6 @@ EXPLAINED: Final[Mapping[int, str]] = {
     34: "a node has one log directory",
     71: _METRICS,
     72: _METRICS,
-    88: "streams groups are not served yet",
-    89: "streams groups are not served yet",
 }
 
 
