@@ -69,7 +69,9 @@ class Up:
 
     def __init__(self, folder: Path, *options: str, port: int | None = None) -> None:
         self.folder = folder
-        self.port = port or free_base_port()
+        # Each node has ports of its own behind those of the first one.
+        nodes = int(options[options.index("--nodes") + 1]) if "--nodes" in options else 1
+        self.port = port or free_base_port(nodes)
         self.bootstrap = f"{HOST}:{self.port}"
         self._talk = (folder.parent / f"{folder.name}.talk").open("w+")
         self.process = subprocess.Popen(
