@@ -28,6 +28,8 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "backup": (),
     "client": ("penstock.api",),
     "console": ("penstock.services.console",),
+    "lake": ("penstock.spark", "penstock.spark.lake.delta", "penstock.spark.lake.writing"),
+    "query": (),
     "registry": ("penstock.services.registry", "penstock.schemas"),
     "schemas": ("penstock.schemas",),
     "security": ("penstock.shell.aes_gcm", "penstock.shell.sealed_"),
@@ -35,6 +37,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "pytest": ("penstock.testing.plugin",),
 }
 """Packages, or the beginnings of modules' names, and the extra that brings what they need; or another package."""
+ORDERS = ROOT / "examples" / "orders" / "pipelines.py"
 FIXTURE_IN_USE = """
 from penstock.client.blocking import Client
 
@@ -118,8 +121,7 @@ def test_files_of_clusters_without_yaml_are_one_line(plain: Installed) -> None:
 
 
 def test_pipelines_without_spark_are_one_line(plain: Installed) -> None:
-    pipelines = ROOT / "examples" / "orders" / "pipelines.py"
-    ended = plain.run("penstock", "pipeline", "list", "--from", str(pipelines))
+    ended = plain.run("penstock", "pipeline", "list", "--from", str(ORDERS))
     assert (ended.returncode, ended.stdout) == (1, "")
     (line,) = ended.stderr.splitlines()
     assert line.endswith("needs pyspark, which is not installed: pip install 'penstock[spark]'")
@@ -142,6 +144,8 @@ def test_each_extra_alone_has_all_it_needs(wheel: Path, tmp_path: Path, extra: s
     assert ended.returncode == 0, ended.stderr
     if extra == "spark":
         assert place.run("python", "-c", "import pyspark_penstock").returncode == 0
+        listed = place.run("penstock", "pipeline", "list", "--from", str(ORDERS))
+        assert listed.returncode == 0, listed.stderr
 
 
 def test_certificates_need_the_extra_that_brings_them(plain: Installed, wheel: Path, tmp_path: Path) -> None:
