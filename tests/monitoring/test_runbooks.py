@@ -14,6 +14,8 @@ from tests.cli.running import Shell, Up, running
 RUNBOOKS = Path(__file__).resolve().parents[2] / "docs" / "runbooks"
 TEXTS = [page.read_text() for page in RUNBOOKS.glob("*.md")]
 COMMANDS = sorted({command for text in TEXTS for command in re.findall(r"^    penstock (.+)$", text, re.MULTILINE)})
+RECORDS = b"1\n" * 5000
+"""More than the offsets that runbooks name."""
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +30,16 @@ def test_there_are_some() -> None:
 
 @pytest.mark.slow
 @pytest.mark.client
-def test_commands_of_runbooks_run(up: Up, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_runbooks_run(
+    up: Up, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PENSTOCK_BOOTSTRAP", up.bootstrap)
+    monkeypatch.chdir(tmp_path)
     shell = Shell(capfd, monkeypatch)
     for topic in ("orders", "orders.dlq"):
-        assert shell("produce", topic, stdin=b"1\n2\n").code == 0
+        assert shell("produce", topic, stdin=RECORDS).code == 0
     assert shell("consume", "orders", "--group", "billing", "--from", "earliest", "--count", "1").code == 0
+    assert shell("audit", "run", "--book", "audit.db").code == 0
     for command in COMMANDS:
         result = shell(*shlex.split(command))
         assert result.code == 0, f"penstock {command}: {result.err}"
