@@ -10,7 +10,7 @@ from penstock.core.node.serving.context import ANONYMOUS
 from penstock.core.wire.api.create_acls import AclCreation
 from penstock.core.wire.api.sasl_authenticate import SaslAuthenticateRequest
 from penstock.core.wire.api.sasl_handshake import SaslHandshakeRequest
-from tests.access.matrix import ROWS, TOPICS, Asker, Row, askers, entries
+from tests.access.matrix import JOIN_S, LEAVE_S, ROWS, TOPICS, Asker, Row, askers, entries
 from tests.access.town import STRANGER, SUPER, Town, entry
 from tests.node.world import Client
 
@@ -78,13 +78,16 @@ class TownOf(Town):
 
 
 def prepared(town: Town) -> Town:
-    """With the topics, the group and the transactional id that the rows speak of."""
+    """With the topics, the groups and the transactional id that the rows speak of."""
     town.create(*TOPICS)
     town.ask(SUPER, "FindCoordinator", 4, coordinator_keys=["held"], key_type=1)
     town.ask(SUPER, "InitProducerId", 4, transactional_id="held", transaction_timeout_ms=1000)
     town.ask(SUPER, "FindCoordinator", 4, coordinator_keys=["g"], key_type=0)
     topics = [{"name": "t", "partitions": [{"partition_index": 0, "committed_offset": 0}]}]
     town.ask(SUPER, "OffsetCommit", 8, group_id="g", generation_id_or_member_epoch=-1, topics=topics)
+    town.ask(SUPER, "FindCoordinator", 4, coordinator_keys=["s"], key_type=0)
+    for beat in (JOIN_S, LEAVE_S):
+        assert not town.ask(SUPER, "ShareGroupHeartbeat", 1, **beat).error_code
     return town
 
 

@@ -33,7 +33,12 @@ IN_TRANSACTION: Final = bytes(
 )
 T: Final = "t"
 TOPICS: Final = (T, "doomed", "doomed-by-id")
-"""Topics with one partition each, which are there; so is a group `g`. No transactional id is `x`."""
+"""Topics with one partition each, which are there; so are a group `g` and a share group `s`. No transactional id
+is `x`."""
+MEMBER_OF_S: Final = {"group_id": "s", "member_id": "m"}
+JOIN_S: Final = {**MEMBER_OF_S, "member_epoch": 0, "subscribed_topic_names": ["absent"]}
+LEAVE_S: Final = {**MEMBER_OF_S, "member_epoch": -1}
+"""What a member of `s` says, so that there is a group, and nobody in it."""
 
 
 class Right(NamedTuple):
@@ -246,9 +251,9 @@ ROWS: Final = (
     row("ShareGroupDescribe", 1, "DESCRIBE GROUP g", group_ids=["g"]),
     row("DescribeShareGroupOffsets", 1, "DESCRIBE GROUP g, DESCRIBE TOPIC t",
         groups=[{"group_id": "g", "topics": [{"topic_name": T, "partitions": [0]}]}]),
-    row("AlterShareGroupOffsets", 0, "READ GROUP g, READ TOPIC t", group_id="g",
+    row("AlterShareGroupOffsets", 0, "READ GROUP s, READ TOPIC t", group_id="s",
         topics=[{"topic_name": T, "partitions": [{"partition_index": 9, "start_offset": 0}]}]),
-    row("DeleteShareGroupOffsets", 0, "DELETE GROUP g, READ TOPIC t", group_id="g", topics=[{"topic_name": T}]),
+    row("DeleteShareGroupOffsets", 0, "DELETE GROUP s, READ TOPIC t", group_id="s", topics=[{"topic_name": T}]),
     row("ShareFetch", 1, "READ GROUP g, READ TOPIC t", group_id="g", member_id="m", share_session_epoch=0,
         max_wait_ms=0, max_records=1, topics=[{"topic_id": IdOf(T), "partitions": [{"partition_index": 0}]}]),
     row("ShareAcknowledge", 1, "READ GROUP g", group_id="g", member_id="m", share_session_epoch=-1, topics=[]),

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.core.base.settings.authorizer_rules import STANDARD_AUTHORIZER
 from penstock.testing import Broker
-from tests.access.matrix import A_RULE, FOR_STRANGERS, ROWS, TOPICS, Row, askers, entries, judge
+from tests.access.matrix import A_RULE, FOR_STRANGERS, JOIN_S, LEAVE_S, ROWS, TOPICS, Row, askers, entries, judge
 from tests.access.town import SUPER
 from tests.conformance.beside_kafka.side import Side, Sides
 from tests.kafka_peer import KafkaPeer
@@ -56,6 +56,7 @@ class Kafka:
         self.ids = root.ids
         wait_until(lambda: holds_transaction(root), what="a transactional id")
         wait_until(lambda: holds_group(root), what="a group")
+        wait_until(lambda: holds_share_group(root), what="a share group")
         answer = root.ask_raw("CreateAcls", 2, creations=[entry_values(each) for each in entries()]).message
         assert not any(each.error_code for each in answer.results)
         everything = {"resource_type_filter": 1, "pattern_type_filter": 1, "operation": 1, "permission_type": 1}
@@ -95,6 +96,12 @@ def holds_group(root: Side) -> bool:
     topics = [{"name": "t", "partitions": [{"partition_index": 0, "committed_offset": 0}]}]
     answer = root.ask_raw("OffsetCommit", 8, group_id="g", generation_id_or_member_epoch=-1, topics=topics).message
     return not answer.topics[0].partitions[0].error_code
+
+
+def holds_share_group(root: Side) -> bool:
+    root.ask("FindCoordinator", 4, coordinator_keys=["s"], key_type=0)
+    beats = (root.ask_raw("ShareGroupHeartbeat", 1, **beat).message for beat in (JOIN_S, LEAVE_S))
+    return not any(each.error_code for each in beats)
 
 
 @pytest.fixture(scope="module")
