@@ -10,7 +10,7 @@ from penstock.sim.clients.admin import TopicPlan
 from penstock.sim.clients.client import Client
 from penstock.sim.events import Partition
 from penstock.sim.script import Script
-from penstock.sim.transactions.sink import ATTEMPTS, QUERY, TASKS, Protocol, SinkWork
+from penstock.sim.transactions.sink import ATTEMPTS, LONG_MS, QUERY, TASKS, Fates, Protocol, SinkWork
 from penstock.testing import SimCluster
 from penstock.testing.simulated import _create
 
@@ -26,6 +26,7 @@ SETTINGS = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
 }
 TWO_PHASE = {"unstable.api.versions.enable": "true", "transaction.two.phase.commit.enable": "true"}
+SOME_DIE = Fates()
 
 
 class Fault(AssertionError):
@@ -44,6 +45,10 @@ class TooManyIds(Fault):
     """The coordinators have to remember more of a query with each batch."""
 
 
+class LostInVain(Fault):
+    """What was recorded had been aborted, and no timeout did it."""
+
+
 def storm_of(seed: int) -> str:
     chance = Chance(seed).fork("storm")
     lines = []
@@ -54,7 +59,7 @@ def storm_of(seed: int) -> str:
     return "\n".join(lines)
 
 
-def run_sink(seed: int, two_phase: bool, protocol: Protocol | None = None) -> SinkWork:
+def run_sink(seed: int, two_phase: bool, protocol: Protocol | None = None, fates: Fates = SOME_DIE) -> SinkWork:
     settings = SETTINGS | (TWO_PHASE if two_phase else {})
     cluster = SimCluster(NODES, seed=seed, settings=settings)
     with cluster:
@@ -62,7 +67,7 @@ def run_sink(seed: int, two_phase: bool, protocol: Protocol | None = None) -> Si
         for plan in (TopicPlan("out", 2, {}, NODES), TopicPlan("commits", 1, {"cleanup.policy": "compact"}, NODES)):
             job = cluster._start(lambda client, plan=plan: _create(client, plan), f"creator of {plan.name}")
             cluster._wait_for(job, CALM_S_MAX)
-        work = SinkWork(cluster._world, outputs, commits, BATCHES, two_phase, protocol or Protocol())
+        work = SinkWork(cluster._world, outputs, commits, BATCHES, two_phase, protocol or Protocol(), fates)
         cluster.storm(storm_of(seed))
         job = cluster._start(work.script, "spark")
         cluster._wait_for(job, CALM_S_MAX)
@@ -72,6 +77,8 @@ def run_sink(seed: int, two_phase: bool, protocol: Protocol | None = None) -> Si
             cluster._run_while(lambda where=where: not cluster._is_copied(where), CALM_S_MAX, f"replicas of {where}")
         job = cluster._start(work.clear_up, "spark again")
         cluster._wait_for(job, CALM_S_MAX)
+        if work.lost and min(fates.timeouts_ms) == LONG_MS:
+            raise LostInVain(f"seed {seed}: {work.lost} parts were written again")
         ask: Any = cluster._start(lambda client: ids(work, client), "judge of ids")
         cluster._wait_for(ask, CALM_S_MAX)
         if len(ask.result) > TASKS * ATTEMPTS:

@@ -21,9 +21,9 @@ from penstock.core.delivery.exactly_once.asks import (
 from penstock.core.delivery.exactly_once.driver import Begun
 from penstock.core.delivery.exactly_once.ids import driver_id, task_id
 from penstock.core.delivery.exactly_once.values import CommitRecord, Part, Producer
-from penstock.sim.transactions.sink import QUERY, Protocol
+from penstock.sim.transactions.sink import CUT_OFF, QUERY, Fates, Protocol
 from tests.fresh_seeds import fresh
-from tests.sim.sinks import Fault, run_sink
+from tests.sim.sinks import SOME_DIE, Fault, run_sink
 
 SEEDS = 4
 SEEDS_SOAK = 2_500
@@ -36,6 +36,13 @@ DRIVER = driver_id(QUERY)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_every_row_counts_once(seed: int, two_phase: bool) -> None:
     run_sink(seed, two_phase)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("two_phase", [False, True])
+def test_nothing_recorded_is_lost_where_nothing_times_out(two_phase: bool) -> None:
+    for seed in range(SEEDS):
+        run_sink(seed, two_phase, fates=CUT_OFF)
 
 
 @pytest.mark.soak
@@ -130,8 +137,8 @@ BUGS = {
     "recorded ids ignored": Protocol(begin=record_ignored),
 }
 HINTS = {
-    "abort behind the commit point": 49,
-    "abort under the same epoch": 49,
+    "abort behind the commit point": 0,
+    "abort under the same epoch": 3,
     "ids per batch": 0,
     "older driver not fenced": 37,
     "orphan left open": 3,
@@ -141,10 +148,14 @@ HINTS = {
 """Seeds that showed a bug when this was written; they are tried first, to save the time of those before them."""
 
 
-def is_found(bug: Protocol, seeds: Iterable[int]) -> bool:
+FATES = {"abort behind the commit point": CUT_OFF, "abort under the same epoch": CUT_OFF}
+"""What they abort is written again as a rule, so that rows seldom count wrongly: that it was in vain is what shows."""
+
+
+def is_found(bug: Protocol, seeds: Iterable[int], fates: Fates = SOME_DIE) -> bool:
     for seed in seeds:
         try:
-            run_sink(seed, two_phase=False, protocol=bug)
+            run_sink(seed, two_phase=False, protocol=bug, fates=fates)
         except Fault:
             return True
     return False
@@ -153,4 +164,4 @@ def is_found(bug: Protocol, seeds: Iterable[int]) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_found(bug: str) -> None:
-    assert is_found(BUGS[bug], [HINTS[bug], *range(SEEDS_FOR_BUGS)])
+    assert is_found(BUGS[bug], [HINTS[bug], *range(SEEDS_FOR_BUGS)], FATES.get(bug, SOME_DIE))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -28,9 +28,8 @@ QUERY: Final = "q"
 OWNER: Final = "owner"
 TASKS: Final = 2
 ATTEMPTS: Final = 3
-TIMEOUTS_MS: Final = (2_000, 60_000)
-DEATH: Final = 0.04
-"""At each ask: a driver or an attempt is taken for dead, and may go on all the same."""
+LONG_MS: Final = 60_000
+"""A transaction's timeout that no run reaches."""
 PATIENCE_US_MAX: Final = 4 * SECOND
 RUNS_MAX: Final = 200
 
@@ -43,6 +42,21 @@ class Protocol:
     commit: Callable[[Begun, CommitRecord], Steps[None]] = driver.commit
     write: Callable[[int, str, int], Steps[Part]] = lambda batch, task, attempt: tasks.write(QUERY, task, attempt)
     abort: Callable[[Begun, tuple[Part, ...]], Steps[None]] = lambda begun, _: driver.abort(QUERY, begun.producer)
+
+
+@dataclass(frozen=True)
+class Fates:
+    """How drivers and attempts are taken for dead, who may go on all the same."""
+
+    deaths: float = 0.04
+    """At each look."""
+    patience_us_max: int = SECOND
+    are_cut_off: bool = False
+    """Whether they lose their connections: what they have asked is asked again, behind the steps of others."""
+    timeouts_ms: tuple[int, ...] = (2_000, LONG_MS)
+
+
+CUT_OFF: Final = Fates(deaths=0.1, patience_us_max=150 * MS, are_cut_off=True, timeouts_ms=(LONG_MS,))
 
 
 class TakenForDead(Exception):
@@ -59,11 +73,13 @@ class SinkWork:
     batches: int
     two_phase: bool
     protocol: Protocol = field(default_factory=Protocol)
-    deaths: float = DEATH
+    fates: Fates = Fates()
     done: int = -1
     runs: int = 0
     followed: int = 0
     """How many processes were taken for dead."""
+    lost: int = 0
+    """How many parts were recorded, and had to be written again."""
     _processes: list[_Process] = field(default_factory=list)
 
     def rows(self, batch: int, task: str) -> tuple[bytes, ...]:
@@ -86,7 +102,7 @@ class SinkWork:
 
     def clear_up(self, client: Client) -> Script[None]:
         """When all faults are over: everybody comes to an end, and the query is started once more."""
-        self.deaths = 0.0
+        self.fates = replace(self.fates, deaths=0.0)
         while not all(process.has_ended for process in self._processes):
             yield Sleep(20 * MS)
         yield from self._apart(client, lambda: self.protocol.begin(QUERY), self.batches)
@@ -96,13 +112,14 @@ class SinkWork:
         def rows_of(task: str) -> tuple[Partition, tuple[bytes, ...]]:
             return self.outputs[int(task) % len(self.outputs)], self.rows(batch, task)
 
-        timeout_ms = client.chance.pick(TIMEOUTS_MS)
+        timeout_ms = client.chance.pick(self.fates.timeouts_ms)
         return SinkDesk(client, self.commits, self.world.sites, timeout_ms, self.two_phase, rows_of)
 
     def _query(self, client: Client) -> Script[None]:
         while self.done + 1 < self.batches:
             batch = self.done + 1
             begun = yield from self._apart(client, lambda: self.protocol.begin(QUERY), batch)
+            self.lost += len(begun.lost)
             parts = []
             for number in range(TASKS):
                 if tasks.must_write(begun, OWNER, "", batch, str(number)):
@@ -133,10 +150,12 @@ class SinkWork:
         )
         waits_until_us = None
         while not process.has_ended:
-            if waits_until_us is None and self.deaths and client.chance.happens(self.deaths):
-                waits_until_us = self.world.scheduler.now_us + client.chance.between(0, SECOND)
+            if waits_until_us is None and self.fates.deaths and client.chance.happens(self.fates.deaths):
+                waits_until_us = self.world.scheduler.now_us + client.chance.between(0, self.fates.patience_us_max)
             if waits_until_us is not None and self.world.scheduler.now_us >= waits_until_us:
                 self.followed += 1
+                if self.fates.are_cut_off:
+                    process.cut_off()
                 raise TakenForDead
             yield Sleep(20 * MS)
         if process.failure is not None:
@@ -152,8 +171,14 @@ class _Process:
         self.has_ended = False
         self.result: Any = None
         self.failure: Exception | None = None
+        self._client: Client | None = None
+
+    def cut_off(self) -> None:
+        if self._client is not None:
+            self._client.disconnect()
 
     def run(self, desk: SinkDesk, machine: Callable[[], Steps[Any]], client: Client) -> Script[None]:
+        self._client = client
         steps = machine()
         try:
             ask: Ask = next(steps)
