@@ -104,9 +104,11 @@ def records_of(files: MemoryFiles, log: Log, start: int | None = None, max_bytes
         if piece is None:
             break
         data = read_slice(files, piece)
+        last = offset
         for position, header in iterate_headers(data, partial_tail=True):
             found += [record for record in iterate(data, position) if record.offset >= offset]
             last = header.next_offset
+        assert last > offset, "a read gives nothing new, and would for ever"
         offset = last
     return found
 

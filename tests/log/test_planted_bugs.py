@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -24,6 +26,27 @@ from tests.log import test_recovery
 from tests.log.test_log_model import LogModel
 
 Plant = Callable[[pytest.MonkeyPatch], None]
+
+SEARCH_S_MAX = 120
+"""A search takes a second or two. What a bug is planted in may hang, and would take the whole run with it."""
+
+
+class Hangs(BaseException):
+    """Nothing that Hypothesis holds for a failure of the example and tries again."""
+
+
+@contextmanager
+def time_limit() -> Iterator[None]:
+    def end(*_: Any) -> None:
+        raise Hangs
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(SEARCH_S_MAX)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def nothing(*_: Any) -> Steps[None]:
@@ -116,7 +139,7 @@ def test_power_loss_finds_checksums_ignored(monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_the_model_finds(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
-    with pytest.raises(BaseException):  # noqa: B017, PT011  # the shape of the harm is the bug's own
+    with time_limit(), pytest.raises(BaseException) as found:  # noqa: PT011  # the shape of the harm is the bug's own
         run_state_machine_as_test(
             LogModel,
             settings=hypothesis_settings(
@@ -128,3 +151,5 @@ def test_the_model_finds(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
                 suppress_health_check=list(HealthCheck),
             ),
         )
+    if isinstance(found.value, Hangs):
+        raise found.value  # With the place where it hangs.
