@@ -37,8 +37,8 @@ def configure(bootstrap: str, group: str, **own: str) -> None:
 
 
 def publish(bootstrap: str, topic: str, count: int) -> None:
-    """The numbers from 0 on."""
+    """The numbers from 0 on, in all partitions: one that nobody wrote to need not have an offset of the group yet."""
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "enable.idempotence": True})
     for number in range(count):
-        producer.produce(topic, b"%d" % number)
+        producer.produce(topic, b"%d" % number, key=b"%d" % number)
     assert producer.flush(SECONDS_MAX) == 0
