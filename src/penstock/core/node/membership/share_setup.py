@@ -11,8 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.groups.routing import partition_for_group
-from penstock.core.metadata.image import NO_LEADER
+from penstock.core.node.coordination.share_coordinators import PASSING, RETRY_MS, coordinator_of
 from penstock.core.node.coordination.share_state import SHARE_STATE_TOPIC
 from penstock.core.node.links.purposes import SHARE_SETUP
 from penstock.core.node.membership.broker_channel import BrokerChannel
@@ -25,19 +24,7 @@ from penstock.core.wire.schema import Request, Response
 
 PATIENCE_MS: Final = 10_000
 """Clients of the groups are patient for thirty seconds."""
-RETRY_MS: Final = 100
 NOBODY: Final = -1
-PASSING: Final = frozenset(
-    {
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.NETWORK_EXCEPTION,
-        ErrorCode.BROKER_NOT_AVAILABLE,
-        ErrorCode.REQUEST_TIMED_OUT,
-    }
-)
-"""Asked again, it may be answered."""
 
 Then = Callable[[Response], None]
 
@@ -85,11 +72,8 @@ class _Question:
             self._node.deadlines.soon(self._finish)
 
     def _coordinator(self, key: SharePartition) -> int:
-        topic = self._node.image.topic(SHARE_STATE_TOPIC)
-        if topic is None:
-            return NOBODY
-        leader = int(topic.leaders[partition_for_group(key.text, len(topic))])
-        return NOBODY if leader == NO_LEADER else leader
+        found = coordinator_of(self._node.image, key)
+        return NOBODY if found is None else found
 
     def _heard(self, part: Any, answer: Response | ErrorCode) -> None:
         response = answer if isinstance(answer, Response) else refusal(part, _newest(part), answer)

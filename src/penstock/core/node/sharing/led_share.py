@@ -12,11 +12,12 @@ from typing import Any, Final, Protocol
 
 from penstock.core.base.errors import ApiError, ErrorCode
 from penstock.core.base.ports import Steps
+from penstock.core.node.coordination.share_coordinators import PASSING
 from penstock.core.node.deadlines import Deadline
 from penstock.core.node.sharing.counts import ShareCounts
 from penstock.core.node.sharing.dead_letters import DeadLetters
 from penstock.core.node.sharing.group_settings import AllGroups, ago_ms
-from penstock.core.node.sharing.persister import PASSING, Persister, Written
+from penstock.core.node.sharing.persister import Persister, Written
 from penstock.core.node.sharing.ports import SharingHost
 from penstock.core.node.sharing.share_sessions import Place
 from penstock.core.partition.partition import Partition

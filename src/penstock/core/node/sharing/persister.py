@@ -12,9 +12,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from penstock.core.base.errors import ErrorCode
-from penstock.core.groups.routing import partition_for_group
-from penstock.core.metadata.image import NO_LEADER
-from penstock.core.node.coordination.share_state import SHARE_STATE_TOPIC
+from penstock.core.node.coordination.share_coordinators import PASSING, RETRY_MS, coordinator_of
 from penstock.core.node.links.purposes import SHARE_STATE
 from penstock.core.node.sharing.ports import SharingHost
 from penstock.core.share_state.key import SharePartition as Key
@@ -27,19 +25,6 @@ PATIENCE_MS: Final = 15_000
 ANSWER_MS: Final = 6_000
 """A coordinator that hangs is waited for no longer: by then another may be in charge, and a write that is repeated
 changes nothing. It answers in five seconds itself where its log does not get on."""
-RETRY_MS: Final = 100
-
-PASSING: Final = frozenset(
-    {
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.NETWORK_EXCEPTION,
-        ErrorCode.BROKER_NOT_AVAILABLE,
-        ErrorCode.REQUEST_TIMED_OUT,
-    }
-)
-"""Asked again, it may be answered."""
 
 
 class Written(NamedTuple):
@@ -102,20 +87,13 @@ class Persister:
         self._ask(_Question(key, asked, self._node.now_ms + PATIENCE_MS, then))
 
     def _ask(self, question: _Question) -> None:
-        coordinator = self._coordinator(question.key)
+        coordinator = coordinator_of(self._node.image, question.key)
         if coordinator is None:
             self._again(question, ErrorCode.COORDINATOR_NOT_AVAILABLE)
             return
         lane = coordinator, question.writes, question.key.group_id
         self._queues.setdefault(lane, deque()).append(question)
         self._pump(lane)
-
-    def _coordinator(self, key: Key) -> int | None:
-        topic = self._node.image.topic(SHARE_STATE_TOPIC)
-        if topic is None:
-            return None
-        leader = topic.leaders[partition_for_group(key.text, len(topic))]
-        return None if leader == NO_LEADER else int(leader)
 
     def _pump(self, lane: Lane) -> None:
         if lane in self._busy or lane not in self._queues:
